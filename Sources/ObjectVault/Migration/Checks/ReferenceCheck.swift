@@ -1,28 +1,29 @@
-// Finds dangling references: references to rows that do not exist, or to objects of another entity than
-// the relationship's. Each is reported by itself. SQLite's own check reports only the table of a link, and
-// does not distinguish entities.
+// Finds dangling references: references to rows that do not exist, or to objects of an entity other than
+// the relationship's destination. Each reference is reported. SQLite's own check reports only the table
+// of a link, and does not distinguish entities.
 
 internal import CipherSQLite
 
-/// A reference to a row that does not exist, or to an object of another entity than the relationship's
+/// A reference to a row that does not exist, or to an object of an entity other than the relationship's
 /// destination.
 struct DanglingReference: Hashable {
   /// The relationship, such as `Post.user`, or `the links Post.tags`.
   let property: String
-  /// The id of the row and the id that it refers to; for a link the ids of both ends.
+  /// The id of the row and the id that it refers to; for a link, the ids of the owner and the member.
   let key: [SQLValue]
   let isLink: Bool
-  /// The object that is referenced, such as `Person 1`, and the entity that it should have; nil where
-  /// there is no row.
+  /// The referenced object of a wrong entity; nil if the referenced row does not exist.
   var misled: Misled?
 
   struct Misled {
+    /// The object, such as `Person 1`.
     let found: String
+    /// The relationship's destination.
     let expected: String
   }
 
-  // Equal before and after a step, whatever object is referenced: old damage is still the same reference
-  // when the referenced row changes its entity.
+  // The referenced object does not count: a reference that dangled before a step is still the same one
+  // when the step changes the entity of the referenced row.
   static func == (one: Self, other: Self) -> Bool { one.property == other.property && one.key == other.key }
 
   func hash(into hasher: inout Hasher) {
@@ -39,8 +40,8 @@ struct DanglingReference: Hashable {
 enum ReferenceCheck {
   /// Returns all references of the model's tables that refer to no row, or to a row of another entity.
   static func dangling(_ connection: Connection, _ model: Schema) throws -> Set<DanglingReference> {
-    // SQLite's check stops at the first fault, and is enough for most stores. It cannot check entities
-    // that share a table.
+    // This query stops at the first missing row, and is enough for most stores. It cannot check the
+    // entities of rows in a shared table.
     let isClean = try connection.value("PRAGMA foreign_key_check") == nil
     guard !isClean || model.hasHierarchies else { return [] }
     var found: Set<DanglingReference> = []
@@ -78,6 +79,7 @@ enum ReferenceCheck {
     let hasRowIDs: Bool
   }
 
+  /// Returns the tables outside the model that have foreign keys.
   static func foreignTables(_ connection: Connection, _ model: Schema) throws -> [ForeignTable] {
     let own = Set(
       (OwnTables.names + model.roots.map(\.name) + model.joinTables.map(\.name)).map { $0.lowercased() })
@@ -87,14 +89,14 @@ enum ReferenceCheck {
       guard let name = row[0].string, !own.contains(name.lowercased()),
         try connection.value("PRAGMA foreign_key_list(\(identifier: name))") != nil
       else { return nil }
-      // WITHOUT ROWID follows the columns, on newer engines next to STRICT.
+      // `WITHOUT ROWID` comes after the list of columns; newer engines also allow `STRICT` there.
       let options = row[1].string?.split(separator: ")").last?.lowercased() ?? ""
       return ForeignTable(name: name, hasRowIDs: !options.contains("without"))
     }
   }
 
-  /// Returns the dangling references of tables outside the model. Foreign keys are off while steps run, so
-  /// that the ON DELETE rules of these tables do not apply.
+  /// Returns the dangling references of tables outside the model. Foreign keys are off while steps run,
+  /// so the ON DELETE rules of these tables have no effect.
   static func foreign(_ connection: Connection, _ tables: [ForeignTable]) throws -> Set<DanglingReference> {
     var found: Set<DanglingReference> = []
     for table in tables {
@@ -102,7 +104,7 @@ enum ReferenceCheck {
       for row in try connection.rows("PRAGMA foreign_key_check(\(identifier: table.name))") {
         let constraint = row[3].int64 ?? 0
         counts[constraint, default: 0] += 1
-        // Rows without a rowid are distinguished by a running number.
+        // Rows without a rowid are distinguished by a running number for each constraint.
         let key =
           table.hasRowIDs
           ? [row[1], .integer(constraint)] : [.null, .integer(constraint), .integer(counts[constraint] ?? 0)]
@@ -112,7 +114,7 @@ enum ReferenceCheck {
     return found
   }
 
-  /// Returns a sentence for each relationship with references to existing rows of another entity.
+  /// Returns a sentence for each relationship that has references to existing rows of a wrong entity.
   static func misled(_ connection: Connection, _ model: Schema) throws -> [String] {
     guard model.hasHierarchies else { return [] }
     var findings: [String] = []
@@ -154,7 +156,7 @@ enum ReferenceCheck {
   ) throws {
     let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
     let own = place.condition(SQLName("d"))
-    // Where entities share a table, reads the entity of the referenced row.
+    // If entities share a table, the query also returns the entity of the referenced row.
     let entity: SQL = own == nil ? "NULL" : "d.\(identifier: EntityColumn.name)"
     let isWrong: SQL = own.map { " OR NOT (\($0))" } ?? ""
     let rows = try connection.rows(
@@ -171,7 +173,7 @@ enum ReferenceCheck {
     }
   }
 
-  /// Returns a sentence with the faults and their first rows.
+  /// Returns a sentence with the faults and the first rows that have them; empty for no references.
   static func sentence(_ references: Set<DanglingReference>) -> String {
     let gone = references.filter { $0.misled == nil }
     let misled = references.subtracting(gone)
@@ -204,7 +206,8 @@ enum ReferenceCheck {
       + (groups.count > parts.count ? "; and others" : "")
   }
 
-  /// Returns the objects that are referenced in place of objects of the expected entity.
+  /// Returns the end of a sentence: the objects of a wrong entity, and the expected entity. Empty if the
+  /// references are to missing rows.
   private static func misleading(_ references: [DanglingReference]) -> String {
     guard let expected = references.first?.misled?.expected else { return "" }
     var found: [String] = []

@@ -1,25 +1,23 @@
-// Checks of the rows that data blocks and expressions wrote, after they ran; in new stores and in migrated
-// ones.
+// Checks the rows that data blocks and expressions wrote, in new and in migrated stores.
 
 internal import CipherSQLite
 
 /// Follows the steps of one run, and checks the rows that they write.
 struct RowAudit {
   let connection: Connection
-  /// The checks by Swift types, keyed by `Entity.property` of the last model; empty where there are no
-  /// classes.
+  /// The checks by Swift types, keyed by `Entity.property` of the last model; empty without classes.
   let readers: [String: ValueReader]
-  /// Dangling references from before the step. They do not block a step; new ones do.
+  /// Dangling references from before the current data block. They do not fail a step; new ones do.
   private var known: Set<DanglingReference> = []
-  /// Tables outside the model that have foreign keys. `knownForeign` has their dangling references from
-  /// before.
+  /// Tables outside the model that have foreign keys.
   private let foreignTables: [ReferenceCheck.ForeignTable]
+  /// The dangling references of these tables, as far as they have been accepted.
   private var knownForeign: Set<DanglingReference> = []
   /// Whether tables have changed since `known` was read, so that its references may have other names now.
   private var isStale = false
-  /// What the steps wrote, under the present names.
+  /// The columns that the steps wrote, under their present names.
   private var written: [Written] = []
-  /// Returns the operations that gave a property of an entity its values.
+  /// Returns the summaries of the operations that gave a property its values, for the error.
   private typealias Blame = (_ entity: String, _ property: String) -> String
 
   private struct Written {
@@ -28,10 +26,10 @@ struct RowAudit {
     var columns: TouchedColumns
   }
 
-  /// Reads the references that are dangling already.
+  /// Reads the references that dangle before the run.
   /// - Parameters:
-  ///   - model: The model of the existing rows; nil where there are none.
-  ///   - former: The audit of the steps before, where these were committed separately.
+  ///   - model: The model of the existing rows; nil for a new store.
+  ///   - former: The audit of the earlier steps, if these were committed separately.
   init(
     _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
   ) throws {
@@ -42,16 +40,16 @@ struct RowAudit {
     knownForeign = try ReferenceCheck.foreign(connection, foreignTables)
   }
 
-  /// Prepares for data blocks that are about to run.
+  /// Prepares for data blocks that are about to run: reads the dangling references again if tables have
+  /// changed.
   mutating func willWrite(_ model: Schema) throws {
-    // Changes of tables break no reference, so an empty set needs no new check.
+    // Changes of tables break no reference within the model, so an empty set needs no new check.
     if isStale, !known.isEmpty { known = try ReferenceCheck.dangling(connection, model) }
     isStale = false
   }
 
   /// Checks the rows after operations that changed tables.
-  /// - Parameter unseen: The columns that the operations filled and whose values have not been checked
-  ///   yet.
+  /// - Parameter unseen: The columns that the operations filled and whose values are still unchecked.
   mutating func changedTables(
     _ part: CompiledStep.Part, of step: MigrationStep, _ unseen: TouchedColumns
   ) throws {
@@ -64,26 +62,26 @@ struct RowAudit {
     written.append(Written(step: step, blame: blame, columns: part.filled))
   }
 
-  /// Returns the audit after steps that another process ran.
+  /// Returns the audit after steps that another process ran: with the new names of tables and columns.
   func following(_ steps: [CompiledStep]) throws -> RowAudit {
     var audit = self
     for part in steps.flatMap(\.parts) { try audit.follow(part) }
     return audit
   }
 
-  /// Renames what was written as the operations of a part do.
+  /// Applies the renames and drops of a part to the recorded tables and columns.
   private mutating func follow(_ part: CompiledStep.Part) throws {
     guard !written.isEmpty else { return }
     var model = part.before
     for operation in part.operations {
       for index in written.indices { written[index].columns.follow(operation, model) }
-      // A part of a composite has the whole operation, which must not be applied here: `part.before` is
-      // the model between the parts.
+      // Every part of a composite lists the whole operation. It is not applied here, because
+      // `part.before` already is the model between two parts.
       if model.hasHierarchies, operation.composite == nil { try operation.apply(to: &model) }
     }
   }
 
-  /// Checks the rows after data blocks, before the tables change again.
+  /// Checks the rows after data blocks, while the tables still have the names in `columns`.
   mutating func wrote(
     _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, by operations: [MigrationOperation]
   ) throws {
@@ -99,7 +97,7 @@ struct RowAudit {
     try checkForeign(of: step, by: operations)
   }
 
-  /// Refuses a step that deletes rows which tables outside the model reference.
+  /// Refuses a step after which rows outside the model refer to deleted rows.
   private mutating func checkForeign(of step: MigrationStep, by operations: [MigrationOperation]) throws {
     guard !foreignTables.isEmpty else { return }
     let found = try ReferenceCheck.foreign(connection, foreignTables)
@@ -124,17 +122,17 @@ struct RowAudit {
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)
     guard let first = findings.first else { return }
     let sentence = Self.sentence(findings)
-    // Where a preflight check covers the property, existing rows are at fault and not the step, so the
-    // step is refused.
+    // If a preflight check covers the property, existing rows are at fault and not the step. So the step
+    // is refused; it has not failed.
     throw part?.compiler?.fittingCheck(first.entity, property: first.property) == nil
       ? step.failed(name(first.entity, first.property), because: sentence)
       : step.refused(name(first.entity, first.property), because: sentence)
   }
 
-  /// Checks the values against the Swift types, after the last step.
+  /// Checks the written values against the Swift types, after the last step.
   ///
-  /// The model of a step has no cases of enums, and the present classes may not match the model of an
-  /// earlier step. So the values are checked once, in all columns that the steps wrote.
+  /// The model of a step does not have the cases of enums, and the present classes may not match the
+  /// model of an earlier step. So the values are checked once, in all columns that the steps wrote.
   func finish(_ model: Schema) throws {
     let narrow = readers.filter { $0.value.isNarrow }
     guard !narrow.isEmpty, !written.isEmpty else { return }
@@ -148,8 +146,8 @@ struct RowAudit {
     }
   }
 
-  /// Returns a sentence where the steps left more dangling references than there were; nil where they did
-  /// not. Steps cannot cause this; the check is a safeguard.
+  /// Returns a sentence if there are more dangling references than before the steps; else nil. The
+  /// earlier checks refuse such steps; this one is a safeguard.
   func brokenReferences(_ model: Schema) throws -> String? {
     let found = try ReferenceCheck.dangling(connection, model)
     return found.count > known.count ? ReferenceCheck.sentence(found) : nil
@@ -161,8 +159,9 @@ struct RowAudit {
 }
 
 extension TouchedColumns {
-  /// Renames the touched tables and columns as an operation does.
-  /// - Parameter model: The model before the operation, where any entity has a parent.
+  /// Applies the renames and drops of an operation to the touched tables and columns.
+  /// - Parameter model: The model before the operation. Without inheritance hierarchies: the model before
+  ///   the part, which has the same root entities.
   fileprivate mutating func follow(_ operation: MigrationOperation, _ model: Schema) {
     let hasTable = { (entity: String) in model.root(of: entity) == entity }
     switch operation.subject {
@@ -170,8 +169,8 @@ extension TouchedColumns {
     case .droppedEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
     case .movedEntity(let entity, let parent):
       if contains(model.root(of: entity)) { insert(wholeTable: parent.map(model.root) ?? entity) }
-    // The rows of both entities are in one table afterwards. In a later part of the merge one of the
-    // entities may not exist any more; then the first part has recorded the table.
+    // Afterwards, the rows of both entities are in one table. In a later part of the merge an entity may
+    // no longer exist; then the first part has recorded the table.
     case .mergedEntity(let name, let new?):
       guard contains(model.root(of: name)), model.entity(named: new) != nil else { return }
       insert(wholeTable: model.root(of: new))

@@ -1,5 +1,5 @@
-// Estimates how many rows steps will write, and how many bytes, from the tables that a store has before
-// the first step.
+// Estimates how many rows and bytes the steps will write. The only source is the tables that a store has
+// before the first step.
 
 internal import CipherSQLite
 
@@ -7,7 +7,7 @@ struct RowForecast {
   /// The rows and bytes that a step writes.
   struct Amount {
     var rows = 0
-    /// An estimate, from the first and the last rows of each table.
+    /// An estimate from the first and the last rows of each table.
     var bytes = 0
 
     static func + (left: Amount, right: Amount) -> Amount {
@@ -17,17 +17,17 @@ struct RowForecast {
   }
 
   private let connection: Connection
-  /// The content of tables, under their names at the present point of the steps.
+  /// The content of tables, under the names that they have before the next step.
   private var tables: [String: Amount] = [:]
-  /// Tables with more rows than this are not counted where they have ids; the range of the ids is the
-  /// estimate.
+  /// Up to this number the rows of a table are counted. Above it, the range of the ids is the estimate,
+  /// if the table has ids.
   private static let counted = 10_000
-  /// The number of rows at each end of a table from which the length of a row is estimated.
+  /// The number of rows at each end of a table by which the length of a row is estimated.
   private static let sampled = 200
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// Returns what each step writes, in order.
+  /// Returns the rows and bytes that each step writes, in order.
   static func amounts(of steps: [CompiledStep], in connection: Connection) throws -> [Amount] {
     var forecast = RowForecast(connection)
     return try steps.map { try forecast.amount(of: $0) }
@@ -48,9 +48,9 @@ struct RowForecast {
     try amounts(of: compiled).reduce(Amount(), +)
   }
 
-  /// Returns what each part writes.
+  /// Returns the rows and bytes that each part of a step writes.
   private mutating func amounts(of compiled: CompiledStep) throws -> [Amount] {
-    // A composite operation is compiled to several parts; each table that their SQL names counts once.
+    // A composite operation is compiled to several parts. Each table that their SQL names counts once.
     let composite = compiled.parts.filter { $0.operations.contains { $0.composite != nil } }
     let words = composite.flatMap(\.statements).reduce(into: Set<String>()) { words, statement in
       if case .sql(let sql) = statement { words.formUnion(SQLTemplate.words(sql)) }
@@ -63,7 +63,7 @@ struct RowForecast {
       try $0 + amount(ofTable: $1)
     }
     var amounts = try compiled.parts.map { try amount(of: $0) }
-    // How the rows are distributed over the parts is unknown, so the last part gets all of them.
+    // How the rows are distributed over the parts is unknown, so the last of these parts gets them all.
     if let last = compiled.parts.lastIndex(where: { $0.operations.contains { $0.composite != nil } }) {
       amounts[last] = amounts[last] + moved
     }
@@ -90,8 +90,8 @@ struct RowForecast {
       }
     }
     let amount = try touched.reduce(made) { try $0 + self.amount(ofTable: $1) }
-    // Renamed tables may exchange names, so all are updated at once. A name that is free afterwards has no
-    // rows.
+    // The tables may exchange names, so all names are updated at once. A name that is unused afterwards
+    // stands for no rows.
     for statement in part.statements {
       if case .copy(let copy) = statement { tables[copy.source] = Amount() }
     }
@@ -99,7 +99,7 @@ struct RowForecast {
     return amount
   }
 
-  /// Returns an empty amount for a table that does not exist yet.
+  /// Returns the content of a table; an empty amount if it does not exist yet.
   private mutating func amount(ofTable table: String) throws -> Amount {
     if let amount = tables[table] { return amount }
     var amount = Amount()
@@ -114,17 +114,17 @@ struct RowForecast {
     return amount
   }
 
-  /// Estimates the bytes of a row with its index entries: the values, the engine's overhead, and free
-  /// space in pages.
+  /// Estimates the bytes of a row: its values, its index entries, the engine's overhead, and free space
+  /// in pages.
   private func bytesPerRow(of table: String) throws -> Int {
     let info = try connection.tableInfo(table)
     let (name, columns) = (SQLName(table), info.columns.map { SQLName($0.name) })
-    // The engine returns the length of a blob without reading it.
+    // For a blob the engine returns the length without reading the content.
     let length = SQL.joined(
       columns.map {
         "CASE typeof(\($0)) WHEN 'text' THEN length(CAST(\($0) AS BLOB)) ELSE ifnull(length(\($0)), 0) END"
       }, by: " + ")
-    // Tables of links have no ids, and their rows have one length.
+    // Tables of links have no column `id`, and all of their rows have about the same length.
     let orders =
       info.columns.contains { $0.name == "id" } ? ["ORDER BY \"id\"", "ORDER BY \"id\" DESC"] : [""]
     let averages = try orders.map { order -> Int in
@@ -139,6 +139,7 @@ struct RowForecast {
     return (row + entries) * 5 / 4
   }
 
+  /// Returns the number of rows of a table; an estimate if it is large and has ids.
   private func stored(_ name: SQLName, _ table: String) throws -> Int {
     let most = Self.counted
     let rows =
@@ -147,7 +148,7 @@ struct RowForecast {
     guard try connection.tableInfo(table).columns.contains(where: { $0.name == "id" }) else {
       return Int(try connection.value("SELECT count(*) FROM \(name)")?.int64 ?? 0)
     }
-    // Two queries: for min and max in one query the engine reads the whole table.
+    // Two queries: one query for both min and max would read the whole table.
     let low = try connection.value("SELECT min(\"id\") FROM \(name)")?.int64 ?? 0
     let high = try connection.value("SELECT max(\"id\") FROM \(name)")?.int64 ?? 0
     let (span, isTooFar) = high.subtractingReportingOverflow(low)

@@ -1,7 +1,7 @@
 // The checks that the Swift types of a schema add to the types of its model.
 
 extension Schema {
-  /// The check by the Swift type that reads a value, keyed by `Entity.property`.
+  /// The checks by the Swift types that read the values, keyed by `Entity.property`.
   var readers: [String: ValueReader] {
     var readers: [String: ValueReader] = [:]
     for (entity, binding) in bindings {
@@ -12,6 +12,6 @@ extension Schema {
     return readers
   }
 
-  /// A check that includes what the Swift types can read.
+  /// The check by the model's types and by the Swift types.
   var typeCheck: TypeCheck { TypeCheck(model: self, readers: readers) }
 }

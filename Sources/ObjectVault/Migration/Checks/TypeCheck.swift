@@ -1,9 +1,9 @@
-// Checks that the columns of a file hold only values that their types can hold. SQLite itself stores any
-// value in any column.
+// Checks that the columns of a file hold only valid values of their types. SQLite itself stores any value
+// in any column.
 //
-// It runs after everything that can put invalid values into columns (data blocks, expressions, backfill
-// values; see RowAudit) and in `verify`. It makes one pass over a table for all of its columns, and a
-// second one for the ids where it found a fault.
+// The check runs after everything that can write invalid values (data blocks, expressions, backfill
+// values; see RowAudit), and in `verify`. One pass over a table checks all of its columns. Each column
+// with faults takes another query, for the ids of the rows.
 
 internal import CipherSQLite
 
@@ -13,7 +13,7 @@ struct TypeCheck {
   var readers: [String: ValueReader] = [:]
 
   /// Returns the faults in the columns of the model, or in the columns of `touched` only.
-  /// - Parameter onlyReaders: Omits the checks by the model's types, which were made before.
+  /// - Parameter onlyReaders: Omits the checks by the model's types, because they were made before.
   func findings(
     _ connection: Connection, touched: TouchedColumns? = nil, onlyReaders: Bool = false
   ) throws -> [TypeFinding] {
@@ -21,8 +21,8 @@ struct TypeCheck {
     return try model.entities.flatMap { entity in
       let place = model.place(of: entity.name)
       func isAsked(_ check: Check) -> Bool {
-        // Which columns must be set or NULL depends on the row's entity, so a change of that column
-        // touches all.
+        // The column with the row's entity decides which columns must be set or NULL, so a change of it
+        // counts as a change of all columns.
         let isTouched = touched.map {
           $0.contains(place.table, column: check.column)
             || $0.contains(place.table, column: EntityColumn.name)
@@ -36,10 +36,10 @@ struct TypeCheck {
     } + (onlyReaders ? [] : linkFindings(connection, touched))
   }
 
-  /// Returns the condition for a row with a fault in a column of `touched`. Code that copies the rows of a
-  /// table tests it while their pages are in memory; ``findings(_:touched:onlyReaders:)`` would decrypt
-  /// all of them again and is needed only where the condition finds a row.
-  /// - Parameter made: The expression of each column. The result of some needs no check.
+  /// Returns the condition that a row has a fault in a column of `touched`. Code that copies the rows of
+  /// a table tests it while their pages are in memory. ``findings(_:touched:onlyReaders:)`` would decrypt
+  /// all of them again, and is needed only if a row fulfils the condition.
+  /// - Parameter made: The expression of each column. Some expressions can give valid values only.
   func doubt(
     aboutTable table: String, touched: TouchedColumns, made: [String: String], in connection: Connection
   ) throws -> RowFaultCondition {
@@ -57,7 +57,8 @@ struct TypeCheck {
     return .where(SQL.joined(open.map { "NOT (\($0.condition))" }, by: " OR "))
   }
 
-  /// Returns the values that rows of other entities of the table have in the entity's columns.
+  /// Returns the faults of rows that belong to other entities of the table, but have values in this
+  /// entity's columns.
   private func foreignFindings(
     of entity: EntityDescription, where isAsked: (Check) -> Bool, in connection: Connection
   ) throws -> [TypeFinding] {
@@ -74,7 +75,8 @@ struct TypeCheck {
       in: connection)
   }
 
-  /// Returns the properties that have a column, with the column's name.
+  /// Returns the properties that have a column, each with the column's name, and with the name in a step
+  /// if that is another property.
   private func columns(of entity: EntityDescription) -> [(name: String, column: String, written: String?)] {
     entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
@@ -84,7 +86,7 @@ struct TypeCheck {
       }
   }
 
-  /// Returns the checks that replace constraints of columns, for entities that share a table.
+  /// Returns the checks that stand in for column constraints, for entities that share a table.
   private func hierarchyChecks(of entity: EntityDescription) -> [Check] {
     guard entity.parent != nil else {
       guard model.isInHierarchy(entity), let own = hierarchyPlace(of: entity).condition() else { return [] }
@@ -108,7 +110,7 @@ struct TypeCheck {
     EntityPlace(table: root.name, entities: model.hierarchy(of: root).map(\.name))
   }
 
-  /// Checks the places of members in tables of links. The findings have the ids of the owners.
+  /// Checks the positions of members in tables of links. The findings have the ids of the owners.
   private func linkFindings(_ connection: Connection, _ touched: TouchedColumns?) throws -> [TypeFinding] {
     try model.joinTables.flatMap { join in
       let orders = [
@@ -124,9 +126,9 @@ struct TypeCheck {
     }
   }
 
-  /// Returns the check of a column with the places of members.
-  /// - Parameter written: The relationship as a step writes it, where it belongs to another entity than
-  ///   the rows.
+  /// Returns the check of a column with the positions of members.
+  /// - Parameter written: The name of the ordered relationship in a step, if it belongs to an entity
+  ///   other than that of the rows.
   private func place(_ column: String, of property: String, written: String? = nil) -> Check {
     Check(
       property: "\(property).position", column: column, expected: "whole number",
@@ -206,7 +208,7 @@ struct TypeCheck {
     return checks
   }
 
-  /// The ordered to-many whose places are stored with a to-one, as a step writes it.
+  /// Returns the ordered to-many whose positions are stored with a to-one, in the form `Entity.property`.
   private func orderedName(of toOne: RelationshipDescription) -> String? {
     toOne.inverse.map { "\(toOne.destination).\($0)" }
   }
@@ -226,13 +228,13 @@ struct TypeCheck {
   }
 }
 
-/// The possible faults in the rows of a table.
+/// A condition for the rows of a table that may have a fault.
 enum RowFaultCondition {
-  /// A row alone does not show it, or no check applies.
+  /// No condition on a single row can show the faults, or no check applies.
   case unknown
-  /// No row has a fault, whatever values the expressions are made from.
+  /// No row can have a fault, because every result of the expressions is valid.
   case none
-  /// The rows for which a condition holds may have a fault.
+  /// Only rows that fulfil the condition can have a fault.
   case `where`(SQL)
 
   var condition: SQL? { if case .where(let condition) = self { condition } else { nil } }
@@ -240,8 +242,8 @@ enum RowFaultCondition {
 }
 
 extension AttributeType {
-  /// Whether the type can hold every result of a cast to INTEGER or REAL, including NULL, by the engine's
-  /// definition. For text the answer is always false, because its bytes are unknown.
+  /// Whether the type can hold every result of a cast to INTEGER or REAL, including NULL. Always false
+  /// for text, because its bytes are unknown.
   fileprivate func takesAll(ofCast type: String?) -> Bool {
     switch traits.storage {
     case .integer(let range): type == "INTEGER" && range == Int64.min...Int64.max
@@ -250,20 +252,20 @@ extension AttributeType {
     }
   }
 
-  /// Returns SQL that is true for a value, not NULL, that the type can hold.
+  /// Returns SQL that is true for a value that the type can hold. The value must not be NULL.
   func holds(_ column: SQLName) -> SQL {
     switch traits.storage {
     case .integer(let range) where range == Int64.min...Int64.max: return "typeof(\(column)) = 'integer'"
     case .integer(let range):
       return
         "typeof(\(column)) = 'integer' AND \(column) BETWEEN \(number: range.lowerBound) AND \(number: range.upperBound)"
-    // Infinity is a Float; a value between the greatest finite Float and infinity would be rounded to
-    // infinity.
+    // Infinity is a valid Float. A value between the greatest finite Float and infinity would be rounded
+    // to infinity.
     case .real(isSingle: true):
       return
         "typeof(\(column)) IN ('real', 'integer') AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
     case .real(isSingle: false): return "typeof(\(column)) IN ('real', 'integer')"
-    // The engine stores any bytes as text, but Swift would decode invalid UTF-8 to other bytes.
+    // The engine stores any bytes as text, but Swift would replace invalid UTF-8.
     case .text(.any): return "typeof(\(column)) = 'text' AND vault_utf8(\(column))"
     case .text: return "typeof(\(column)) = 'text' AND vault_is(\(literal: rawValue), \(column))"
     case .blob: return "typeof(\(column)) = 'blob'"

@@ -1,8 +1,8 @@
-// A fault that a check of a file's columns found.
+// A finding of `TypeCheck`: faults in a column.
 
 internal import CipherSQLite
 
-/// The values of a column that its type cannot hold.
+/// The rows with a fault in one column.
 struct TypeFinding: Equatable, CustomStringConvertible {
   enum Fault {
     /// A value is not of the column's type.
@@ -18,11 +18,11 @@ struct TypeFinding: Equatable, CustomStringConvertible {
   let expected: String
   let bad: Int
   let total: Int
-  /// The ids of the first rows.
+  /// The ids of the first rows with the fault.
   let rows: [Int64]
   var fault = Fault.value
-  /// The name of the column in a step, where it is not ``property`` of ``entity``: the places of members
-  /// are stored in rows of the entity at the other end.
+  /// The name of the column in a step, if it is not ``property`` of ``entity``: the positions of the
+  /// members of a to-many may be stored in the members' rows.
   var written: String?
 
   var description: String {

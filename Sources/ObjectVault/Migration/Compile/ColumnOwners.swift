@@ -1,10 +1,10 @@
-// Finds the entity and property for a column of a table. Messages use these names and not those of tables.
+// Finds the entity and the property that a column belongs to, because messages name those.
 
-/// The entities that declare the columns and unique keys of all tables, collected in one walk over a
+/// The entities that declare the columns and unique keys of all tables, collected in one pass over a
 /// model.
 struct ColumnOwners {
-  /// The declarations of one table. Where several entities declare the same column or key, the first by
-  /// name counts.
+  /// The declarations of one table. If several entities declare one column or key, the first by name
+  /// counts.
   private struct Table {
     var columns: [String: (entity: String, property: String)] = [:]
     var keys: [[String]: (entity: String, properties: [String])] = [:]
@@ -22,7 +22,7 @@ struct ColumnOwners {
         table.columns[toOne.columnName] = (entity.name, toOne.name)
       }
       let keys = entity.uniqueKeys
-      // An index may be over inherited properties.
+      // A key may include inherited properties.
       let all = keys.isEmpty ? entity : schema.flattened(entity)
       for key in keys {
         let columns = key.map { all.relationship(named: $0)?.columnName ?? $0 }
@@ -32,13 +32,14 @@ struct ColumnOwners {
     }
   }
 
-  /// Returns the entity and the property that declare a column; the names of the table and the column
-  /// where none does.
+  /// Returns the entity and the property that declare a column; if there is no declaration, the names of
+  /// the table and the column.
   func owner(of column: String, in table: String) -> (entity: String, property: String) {
     tables[table]?.columns[column] ?? (table, column)
   }
 
-  /// Returns the entity and the properties of the unique key over some columns.
+  /// Returns the entity and the properties of the unique key over some columns; if there is no
+  /// declaration, the names of the table and the columns.
   func owner(of columns: [String], in table: String) -> (entity: String, properties: [String]) {
     tables[table]?.keys[columns] ?? (table, columns)
   }

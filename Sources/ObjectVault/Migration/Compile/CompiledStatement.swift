@@ -1,4 +1,4 @@
-// The statements of a compiled step, each with the operations that it implements.
+// The statements of a compiled step, each with the operations that it carries out.
 
 internal import CipherSQLite
 
@@ -7,25 +7,25 @@ enum CompiledStatement: Hashable {
   case sql(String)
   /// Copies a table's rows.
   case copy(RowCopy)
-  /// Fails the step where the check counts any row.
+  /// Fails the step if the check counts any row.
   case mustBeEmpty(RowCheck)
-  /// Creates a view, trigger or index that a person wrote.
+  /// Creates a view, trigger or index whose SQL a person wrote.
   case raw(RawStatement)
-  /// Fails the step where a view or a trigger does not fit the changed tables.
+  /// Fails the step if a view or a trigger does not fit the changed tables.
   case rawMustFit(RawStatement)
-  /// Runs data statements under the authorizer; the access is what their author declares.
+  /// Runs data statements under the authorizer, with the access that their author declares.
   case data(DataBlock, TransformAccess)
-  /// Calls a function of the app with each object of an entity.
+  /// Calls a function of the app for each object of an entity.
   case transform(SwiftTransform)
   /// Fails the step unless the query returns one true value.
   case require(text: String, query: String)
 }
 
 extension CompiledStatement {
-  /// Whether the statement may change rows. A copy into a new table does not count.
+  /// Whether the statement may change existing rows. A copy into a new table does not count.
   var changesRows: Bool {
     switch self {
-    // The compiler made this SQL; any statement that does not begin with one of these words counts as a
+    // The compiler wrote this SQL. Any statement that does not begin with one of these words counts as a
     // change.
     case .sql(let sql): !["CREATE ", "DROP ", "ALTER ", "PRAGMA "].contains(where: sql.hasPrefix)
     case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: false
@@ -47,26 +47,25 @@ extension CompiledStatement {
     }
   }
 
-  /// Returns a person's statements with a semicolon after the last one.
+  /// Returns the statements of a data block with a semicolon after the last one.
   private static func ended(_ sql: String) -> String {
     let last = sql[(sql.lastIndex(where: \.isNewline) ?? sql.startIndex)...]
-    // A comment on the last line would swallow the semicolon. A superfluous semicolon does no harm.
+    // A comment on the last line would swallow a semicolon beside it. A second semicolon does no harm.
     return last.contains("--") ? sql + "\n;" : sql.hasSuffix(";") ? sql : sql + ";"
   }
 }
 
-/// A statement, and the operations that are named when it fails.
+/// A statement, and the operations that its error names.
 struct PlannedStatement {
   let statement: CompiledStatement
-  /// The operations that the statement implements. The changes of one table are made together, so there
-  /// may be several.
+  /// The operations that the statement carries out: several, if they change one table together.
   var operations: [MigrationOperation]
-  /// For a copy of rows: the operations that a single column implements.
+  /// For a copy of rows: the operations that fill each column.
   var columns: [String: [MigrationOperation]] = [:]
 
-  /// Returns the operations that a failure is about, as text.
-  /// - Parameter message: The engine's message. That of a failed constraint ends with table and column, as
-  ///   in `_mig_User.mail`.
+  /// Returns the summaries of the operations that a failure is about.
+  /// - Parameter message: The engine's message. For a failed constraint it ends with the table and the
+  ///   column, as in `_mig_User.mail`.
   func blamed(for message: String) -> String {
     let column = message.split(separator: ".").last.map(String.init) ?? ""
     return (columns[column] ?? operations).map(\.summary).joined(separator: "; ")

@@ -1,5 +1,5 @@
-// The SQL call for `retype … using swift`, the failures of its functions, and the progress of functions
-// that change objects.
+// The SQL call of the function in `retype … using swift`, the failures of such functions, and the
+// progress of functions that change objects.
 
 internal import CipherSQLite
 public import Foundation
@@ -10,8 +10,8 @@ enum Conversion {
 
   /// Returns the SQL that converts a column.
   /// - Parameters:
-  ///   - call: The app's function, and the property that is converted.
-  ///   - column: The column before.
+  ///   - call: The app's function, and the property that it converts.
+  ///   - column: The column's name before the conversion.
   ///   - type: The type after the conversion.
   static func sql(_ call: Call, of column: String, to type: AttributeType) -> String {
     let sql: SQL = "\(call.head), \(written: column), \"id\", \(literal: type.rawValue))"
@@ -25,14 +25,14 @@ enum Conversion {
     /// The converted property as errors name it, such as `User.age`.
     let property: String
 
-    /// The beginning of the call, by which it can be found in an expression.
+    /// The beginning of the call. An expression that contains this text contains the call.
     fileprivate var head: SQL {
       "\(written: Conversion.function)(\(literal: function), \(literal: property)"
     }
 
     /// Runs the conversion for a row.
-    /// - Throws: ``UnstorableValue`` for a value that a column of the type would convert, and any error of
-    ///   the function.
+    /// - Throws: ``UnstorableValue`` if the result is not of the type, so that its column would change
+    ///   it; any error of the function.
     func value(_ type: AttributeType, _ convert: () throws -> SQLValue) throws -> SQLValue {
       let value = try convert()
       guard type.isKind(of: value) else {
@@ -45,7 +45,7 @@ enum Conversion {
   }
 }
 
-/// The failures of functions that SQL calls. They cannot be thrown through the engine, so they are kept
+/// The failures of functions that SQL calls. An error cannot be thrown through the engine, so it is kept
 /// here.
 final class ConversionFailures: Sendable {
   enum Failure {
@@ -54,7 +54,8 @@ final class ConversionFailures: Sendable {
   }
 
   private let first = Locked<Failure?>(nil)
-  /// For each call, the last row for which it returned nil. That may be valid; the engine decides.
+  /// For each call, the last row for which it returned nil. Only the engine decides whether NULL is
+  /// allowed.
   private let nothing = Locked<[Conversion.Call: Int64]>([:])
 
   var isEmpty: Bool { first.withLock { $0 == nil } }
@@ -63,9 +64,9 @@ final class ConversionFailures: Sendable {
 
   func noteNothing(_ call: Conversion.Call, row: Int64) { nothing.withLock { $0[call] = row } }
 
-  /// Returns the reason why a required column lacks a value.
-  /// - Parameter expression: The expression of the column.
-  /// - Returns: nil where the expression calls no function of the app, or none has returned nil.
+  /// Returns the reason why a required column has no value.
+  /// - Parameter expression: The SQL that computes the column.
+  /// - Returns: nil if the expression calls no function of the app, or none has returned nil.
   func missingValue(in expression: String) -> String? {
     guard
       let (call, row) = nothing.withLock({ calls in calls.first { expression.contains($0.key.head.text) } })
@@ -84,16 +85,16 @@ final class ConversionFailures: Sendable {
   }
 }
 
-/// The progress of a function of the app that changes objects. `Progress` has it in its user info, under
-/// `ProgressUserInfoKey.storeIsTransforming`.
+/// The progress of a function of the app that changes objects. It is in the user info of `Progress`,
+/// under `ProgressUserInfoKey.storeIsTransforming`.
 public struct TransformProgress: Sendable, Hashable {
   /// The name of the function in its step.
   public let transform: String
-  /// The entity whose objects the function is called with.
+  /// The entity whose objects the function changes.
   public let entity: String
-  /// The number of objects that it was called with so far.
+  /// The number of objects for which the function has been called.
   public let done: Int
-  /// The number of objects when it began.
+  /// The number of objects when the function began.
   public let all: Int
 }
 

@@ -1,19 +1,19 @@
-// The SQL of a data block, with the tables and rows that one pass over its text finds.
+// The SQL of a data block, with the tables that it names and the number of its rows, found in one pass.
 
-/// The statements of a data block, as the engine gets them.
+/// The SQL of a data block, in the form that the engine gets.
 package struct DataBlock: Hashable {
   let sql: String
-  /// The tables whose names occur in the SQL, quoted or not.
+  /// The tables whose names occur in the SQL, quoted or unquoted.
   package let tables: Set<String>
-  /// The number of rows in its VALUES lists.
+  /// The number of rows in the SQL's VALUES lists.
   package let valueRows: Int
 
   /// Scans the SQL of a data block.
   /// - Parameter names: The names of all tables.
   package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
-    // A longer word cannot be the name of a table. Lowercasing may change the length in bytes, by a factor
-    // of three at most.
+    // A longer word cannot be the name of a table. Lowercasing may change the length in bytes, at most by
+    // a factor of three.
     let longest = 3 * (known.keys.map(\.utf8.count).max() ?? 0) + 2
     var (scanner, rows) = (SQLScanner(sql), ValueRows())
     var (tables, met): (Set<String>, Set<String>) = ([], [])

@@ -2,21 +2,22 @@
 
 internal import CipherSQLite
 
-/// Pairs of ids that the statements of one operation share: the id of each row, once, and another id.
+/// A table with pairs of ids, which the statements of one operation share. Each row's id occurs once, and
+/// is mapped to another id.
 struct IDMap {
-  /// Maps rows to their ids in another table, or to new ids.
+  /// Maps the ids of rows to their ids in another table, or to new ids.
   static let moved = IDMap("_mig-moved")
-  /// Maps owners to the picked one of several links.
+  /// Maps the id of an owner to the id of the one member that is picked from several.
   static let picked = IDMap("_mig-picked")
 
-  /// The table. No entity can have a name for which a temporary copy gets this name.
+  /// The table's name. It cannot clash with the temporary copy of an entity's table.
   let table: SQLName
 
   private init(_ name: String) { table = SQLName(name) }
 
-  /// Returns the statements that create the table from a query for pairs: the row's id, and the other one.
-  /// - Parameter isFirst: Whether the query may return several pairs for one id, of which the first
-  ///   counts.
+  /// Returns the statements that create the table from a query. The query returns pairs: the id of a row,
+  /// and the other id.
+  /// - Parameter isFirst: Whether the query may return several pairs for one id. The first pair counts.
   func making(_ query: SQL, ifFirst isFirst: Bool = false) -> [SQL] {
     [
       clearing, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
@@ -30,9 +31,9 @@ struct IDMap {
   /// Drops the table.
   var ending: SQL { "DROP TABLE \(table)" }
 
-  /// Returns SQL for the other id of a row's id.
+  /// Returns SQL for the id that a row's id is mapped to.
   func other(of own: SQL) -> SQL { "(SELECT vault_other FROM \(table) WHERE vault_own = \(own))" }
 
-  /// Joins a table with the alias `a` with the pairs, as `m`.
+  /// Joins a table that has the alias `a` with the pairs, under the alias `m`.
   var joined: SQL { " JOIN \(table) AS m ON m.vault_own = a.\"id\"" }
 }

@@ -1,17 +1,17 @@
-// Parses an INSERT statement in one pass over its tokens. NumberedInsert builds a new statement from the
-// parts.
+// Parses an INSERT statement in one pass over its tokens. NumberedInsert builds the new statement from
+// the results.
 
-/// Reads the tokens of a statement, without its comments, and records the text that it has consumed.
+/// Reads the tokens of a statement, and records the text that it has consumed, without comments.
 struct InsertReader {
   private var scanner: SQLScanner
   /// The next token that is neither white space nor a comment; nil at the end.
   private var next: SQLScanner.Piece?
   /// The start of the white space before `next`.
   private var gap = 0
-  /// Whether that white space has a comment. Like a space, it separates the tokens on its two sides.
+  /// Whether this white space contains a comment. Like a space, a comment separates tokens.
   private var hasComment = false
   private var taken: [UInt8] = []
-  /// The bytes that were consumed after `taken` and are not copied to it yet.
+  /// The bytes that were consumed after `taken`, but are not yet copied to it.
   private var run = 0..<0
   private var takenCount: Int { taken.count + run.count }
 
@@ -35,7 +35,7 @@ struct InsertReader {
     bytes.firstIndex { !SQLScanner.isSpace($0) } ?? bytes.count
   }
 
-  /// All bytes up to the next token, without the white space at the beginning.
+  /// The text up to the next token, without white space at its beginning, in bytes.
   var beginning: [UInt8] {
     let bytes = scanner.bytes
     return Array(bytes[Self.start(of: bytes)..<(next?.range.lowerBound ?? bytes.count)])
@@ -84,7 +84,7 @@ struct InsertReader {
     look()
   }
 
-  /// Whether the next token is this word or sign, which is given in lower case.
+  /// Whether the next token is this word or sign. A word is given in lower case, and matches any case.
   private func isNext(_ word: String) -> Bool {
     guard let next, next.range.count == word.utf8.count else { return false }
     return zip(scanner.bytes[next.range], word.utf8).allSatisfy { byte, expected in
@@ -94,8 +94,8 @@ struct InsertReader {
 
   private func isNext(anyOf words: [String]) -> Bool { words.contains(where: isNext) }
 
-  /// Consumes a word or sign, which is given in lower case, where it is the next token.
-  /// - Returns: Whether it was.
+  /// Consumes the next token if it is this word or sign, which is given in lower case.
+  /// - Returns: Whether it was consumed.
   mutating func pass(_ word: String) -> Bool {
     guard isNext(word) else { return false }
     step()
@@ -105,7 +105,7 @@ struct InsertReader {
   /// Consumes the rest of the statement.
   mutating func passAll() { while next != nil { step() } }
 
-  /// Consumes one token, or a group in brackets.
+  /// Consumes one token, or a whole group if the token is an opening bracket.
   private mutating func passGroup() {
     var depth = 0
     repeat {
@@ -115,14 +115,14 @@ struct InsertReader {
     } while depth > 0 && next != nil
   }
 
-  /// Consumes `WITH …`, up to the statement after it.
+  /// Consumes `WITH …`, up to the statement that follows it.
   private mutating func passWith() {
     guard isNext("with") else { return }
     let beginnings = ["insert", "replace", "select", "values", "update", "delete"]
     while next != nil, !isNext(anyOf: beginnings) { passGroup() }
   }
 
-  /// Consumes `INSERT`, `INSERT OR …` or `REPLACE`, with the `WITH …` before it.
+  /// Consumes `INSERT`, `INSERT OR …` or `REPLACE`, and any `WITH …` before it.
   mutating func isInsertion() -> Bool {
     passWith()
     if pass("replace") { return true }
@@ -131,8 +131,8 @@ struct InsertReader {
     return true
   }
 
-  /// Consumes a name, and the name of its database.
-  /// - Returns: The name in lower case, without quotes.
+  /// Consumes a name, with its database if that is given.
+  /// - Returns: The name in lower case, without quotes and database.
   mutating func passName() -> String? {
     guard let piece = next, piece.kind != .other else { return nil }
     step()
@@ -140,7 +140,7 @@ struct InsertReader {
     return (piece.kind == .text ? scanner.content(of: piece) : scanner.text(piece.range)).lowercased()
   }
 
-  /// Consumes names in brackets.
+  /// Consumes a list of names in brackets. Does not record it as consumed text.
   mutating func passList() -> [String]? {
     var names: [Range<Int>] = []
     takeRun()
@@ -152,8 +152,9 @@ struct InsertReader {
   }
 
   /// Consumes a group in brackets.
-  /// - Parameter parts: Gets the ranges, in the consumed text, of the parts between the commas.
-  /// - Returns: Whether such a group was next, and has an end.
+  /// - Parameter parts: The ranges, in the consumed text, of the parts between the commas are appended to
+  ///   it.
+  /// - Returns: Whether there was a group, and it is complete.
   private mutating func passParts(_ parts: inout [Range<Int>]) -> Bool {
     guard pass("(") else { return false }
     var (depth, start) = (1, takenCount)
@@ -176,7 +177,7 @@ struct InsertReader {
   }
 
   /// Consumes a list of values.
-  /// - Returns: nil, and nothing is consumed, where the rows are those of a query. `WITH … VALUES …`
+  /// - Returns: nil, without consuming anything, if the rows are those of a query. `WITH … VALUES …`
   ///   counts as a query, because a list of several rows cannot refer to its WITH (SQLite 3.15).
   mutating func passValues() -> InsertedValues? {
     var reader = self
@@ -198,12 +199,12 @@ struct InsertReader {
     while next != nil, !isBehindRows { passGroup() }
   }
 
-  /// Whether the rows have ended: no token is left, or `ON CONFLICT` or `RETURNING` follows, which newer
-  /// engines have.
+  /// Whether the rows have ended: no token is left, or `ON CONFLICT` or `RETURNING` follows (newer
+  /// engines).
   private var isBehindRows: Bool { next == nil || isNext("returning") || isUpsert }
 
-  /// Whether `ON CONFLICT (` or `ON CONFLICT DO` is next. In `JOIN Conflict ON Conflict.a = …` it is a
-  /// name.
+  /// Whether `ON CONFLICT (` or `ON CONFLICT DO` is next. In `JOIN Conflict ON Conflict.a = …`, Conflict
+  /// is a name.
   private var isUpsert: Bool {
     guard isNext("on") else { return false }
     var reader = self
@@ -217,13 +218,13 @@ struct InsertReader {
 /// The list `VALUES (…), (…)`, without its comments.
 struct InsertedValues {
   private(set) var bytes: [UInt8]
-  /// The range of each value, row by row, including the white space around it.
+  /// The range of each value in `bytes`, row by row, including the white space around the value.
   private(set) var parts: [Range<Int>]
-  /// For each row, the number of values up to its end.
+  /// For each row, the number of values up to and including the row's last one.
   private(set) var ends: [Int]
 
-  /// Whether every value is a number, a string, a blob or NULL. Such a value cannot depend on what earlier
-  /// rows have changed.
+  /// Whether every value is a number, a string, a blob or NULL, and so cannot depend on what earlier rows
+  /// have changed.
   var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
 
   private static let quote = UInt8(ascii: "'")
@@ -245,7 +246,7 @@ struct InsertedValues {
       || value.elementsEqual("null".utf8) { $0 | 0x20 == $1 }
   }
 
-  /// Returns whether a byte may be in a number: a digit, a point, a sign or an exponent.
+  /// Whether a byte may be part of a number: a digit, a point, a sign or the `e` of an exponent.
   private static func isOfNumber(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x2E, 0x2B, 0x2D, 0x45, 0x65: true
@@ -265,13 +266,13 @@ struct InsertedValues {
     ends += other.ends.lazy.map { $0 + count }
   }
 
-  /// Returns the list with an id in each row. A row with too few values stays so, and the engine refuses
-  /// it.
+  /// Returns the list with an id in each row. A row with too few values is not changed, and the engine
+  /// refuses it.
   /// - Parameters:
-  ///   - place: The index of the value that is the id, counted from 0; nil where the rows have none, and
-  ///     the id is appended.
+  ///   - place: The index of the id among the values, counted from 0; nil if the rows have no id, and it
+  ///     is appended.
   ///   - new: The SQL for an id that the statement does not give.
-  ///   - given: The SQL for an id that it gives.
+  ///   - given: Returns the SQL for an id that the statement gives.
   func text(idAt place: Int?, new: String, given: (String) -> String) -> String {
     guard ends.count > 1 else { return single(idAt: place, new: new, given: given) }
     var text: [UInt8] = []
@@ -296,8 +297,8 @@ struct InsertedValues {
   }
 
   /// Returns a list of one row as a SELECT. With a BEFORE trigger the engine evaluates VALUES twice, and
-  /// would request two ids. Brackets keep each value one expression: in a SELECT, `'it' 's'` would be a
-  /// value and its alias.
+  /// would request two ids. Brackets keep each value one expression: otherwise `'it' 's'` in a SELECT
+  /// would be a value and its alias.
   private func single(idAt place: Int?, new: String, given: (String) -> String) -> String {
     let values = parts.indices.map { index in
       let value = text(parts[index])

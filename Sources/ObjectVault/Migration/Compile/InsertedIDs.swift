@@ -1,5 +1,5 @@
-// Assigns the ids of rows that the data blocks of a run insert. The engine requests each id by a SQL
-// function, which NumberedInsert puts into the statement.
+// Assigns ids to the rows that the data blocks of a run insert. The engine requests each id by a SQL
+// function, whose call NumberedInsert adds to the statement.
 
 internal import CipherSQLite
 
@@ -11,22 +11,22 @@ final class InsertedIDs: Sendable {
   private struct State {
     var marks: [String: Int64] = [:]
     var exhausted: String?
-    /// An id in a statement that is above the highest valid id.
+    /// An id that a statement gives, although it is above the highest valid id.
     var beyond: (entity: String, id: Int64)?
   }
   private let state = Locked(State())
 
-  /// Whether the mark of an entity has been set.
+  /// Whether the high-water mark of an entity has been set.
   func knows(_ entity: String) -> Bool { state.withLock { $0.marks[entity] != nil } }
 
-  /// Raises the mark of an entity: ids up to it have been issued.
+  /// Raises the high-water mark of an entity: ids up to the mark count as issued.
   func raise(_ entity: String, to mark: Int64) {
     state.withLock { $0.marks[entity] = max($0.marks[entity] ?? 0, mark) }
   }
 
-  /// Returns the id of a row: the one that the statement gives, or the next one. A whole number that is a
-  /// real counts as the integer that the column stores. A value that is no id is returned unchanged, and
-  /// the engine refuses it.
+  /// Returns the id of a row: the id that the statement gives, or else the next free one. A real without
+  /// a fraction counts as the integer that the column stores. A value that is no id is returned
+  /// unchanged, and the engine refuses it.
   func id(of entity: String, wanted: SQLValue) -> SQLValue {
     state.withLock { state in
       let mark = state.marks[entity] ?? 0
@@ -51,7 +51,8 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// Runs a body that is rolled back where it fails; the ids that it was issued are then free again.
+  /// Runs a body whose changes of the database are rolled back if it throws. The ids that were issued for
+  /// it are then free again.
   func undoing<Result>(_ body: () throws -> Result) throws -> Result {
     let former = state.withLock { $0 }
     do { return try body() } catch {
@@ -60,7 +61,7 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// Records that a statement has changed ids of an entity, and the highest one of them.
+  /// Records that a statement has changed ids of an entity, and the highest new id.
   func changed(_ entity: String, highest id: Int64) {
     state.withLock { state in
       if id > RowIDs.highest { state.beyond = state.beyond ?? (entity, id) }
@@ -68,9 +69,9 @@ final class InsertedIDs: Sendable {
     raise(entity, to: id)
   }
 
-  /// Throws the error that was found while ids were assigned.
-  /// - Throws: ``StoreError/idsExhausted(entity:)`` where no id was left; ``ModelError`` where the SQL
-  ///   itself gives an id above the highest valid one.
+  /// Throws the error that was recorded while ids were assigned.
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` if no id was left; ``ModelError`` if a statement
+  ///   gives an id above the highest valid one.
   func check() throws {
     let (exhausted, beyond) = state.withLock { ($0.exhausted, $0.beyond) }
     if let (entity, id) = beyond {
@@ -81,7 +82,7 @@ final class InsertedIDs: Sendable {
     throw StoreError.idsExhausted(entity: entity)
   }
 
-  /// Writes the marks to the store, and clears them here.
+  /// Writes the high-water marks to the store, and clears them here.
   func settle(_ connection: Connection) throws {
     let marks = state.withLock { state in
       defer { state = State() }

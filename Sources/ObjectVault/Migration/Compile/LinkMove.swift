@@ -1,5 +1,5 @@
-// `make E.r many` and `make E.r one`: moves links to where the model after the operation stores them. The
-// places follow from both models. For a relationship E.r to D, whose inverse, if any, is D.b:
+// `make E.r many` and `make E.r one`: moves links to the columns or the table that the model after the
+// operation stores them in. Below, E.r is a relationship to D, and D.b its inverse, if it has one:
 //
 //                              E.r is a to-one         many ->          E.r is a to-many
 //                                                      <- one
@@ -11,42 +11,42 @@
 //                              a one-to-one
 //                              E.r_id, unique          ------->         D.b_id
 //
-// With `one`, an object may have had several links: one is picked, or the step is refused. Where D.b gets
-// a column, the column is filled by a look-up: see MigrationCompiler+Origins.
+// With `one`, an object may have had several links: one link is picked, or the step is refused. If D.b
+// gets a column, a look-up fills it: see MigrationCompiler+Origins.
 
 internal import CipherSQLite
 
-/// Moves the links of one relationship from the place where a model stores them to the place for a to-many
-/// or a to-one.
+/// Moves the links of one relationship when it becomes a to-many or a to-one.
 struct LinkMove {
-  /// Where links are stored, with the names that the file has before.
+  /// Where links are stored, with the names of tables and columns before the operation.
   enum Place: Equatable {
     /// A column of the relationship's own entity.
     case own(table: String, column: String)
-    /// A column of the entity at the other end, with the ids of the owner.
+    /// A column of the destination, with the ids of the owners.
     case other(table: String, column: String)
-    /// A table of links, with the columns of both ends.
+    /// A table of links, with the columns for the owner and for the member.
     case links(table: String, own: String, other: String)
   }
 
   let entity: String
   let relationship: String
   let destination: String
-  /// The tables that have the rows of both ends.
+  /// The tables with the rows of the entity (`own`) and of the destination (`other`).
   private let tables: (own: String, other: String)
   let isToMany: Bool
   let from: Place
-  /// The column, stored with the links, that has the places of owners in the ordered inverse; nil where
+  /// The column, stored with the links, that has the positions of owners in the ordered inverse; nil if
   /// the inverse is not ordered.
   private let places: String?
   /// The inverse of the relationship.
   private let inverse: String?
-  /// The order in which the first of several links is picked; SQL over the columns of the other end.
+  /// The SQL by which the members are ordered before the first one is picked, over columns of the
+  /// destination.
   private let order: String?
-  /// The inverse, where it is a required to-one: then each of its objects must keep its link.
+  /// The inverse, if it is a required to-one: then every object of the destination must keep its link.
   private let requiredPartner: String?
 
-  /// Creates the move; returns nil where the model lacks the relationship.
+  /// Creates the move; returns nil if the model lacks the relationship.
   /// - Parameter model: The model before the operation.
   init?(_ entity: String, relationship name: String, in model: Schema, picking order: String?) {
     guard let owner = model.entity(named: entity), let relationship = owner.relationship(named: name) else {
@@ -96,7 +96,7 @@ struct LinkMove {
         + "\(destination)")
   }
 
-  /// The names by which SQL could refer to the links, before or after the move.
+  /// The names by which SQL may refer to the links before or after the move.
   var words: [String] {
     let ends = [(entity, relationship)] + (inverse.map { [(destination, $0)] } ?? [])
     let names = ends.flatMap { [$1, RelationshipDescription.columnName($1), "\($0)_\($1)"] }
@@ -104,10 +104,10 @@ struct LinkMove {
     return names + [table]
   }
 
-  /// The relationship whose links are lost where they are not picked; nil where none are lost.
+  /// The relationship that loses the links that are not picked; nil without picking.
   var loss: String? { order == nil ? nil : "\(entity).\(relationship)" }
 
-  /// The table of the links before, and its columns with the ids of the owner and of the other end.
+  /// The table with the links before the move, and its columns with the ids of owner and member.
   private var source: (table: SQLName, own: SQLName, other: SQLName) {
     switch from {
     case .own(let table, let column): (SQLName(table), SQLName("id"), SQLName(column))
@@ -118,8 +118,8 @@ struct LinkMove {
 
   // MARK: Picking
 
-  /// Fills a table with the picked links. The order sees only the columns of the other end; columns of the
-  /// owner's entity would belong to another row at the other end.
+  /// Fills a table with the picked links. The order can use only columns of the destination: in this
+  /// query a column of the owner's entity would belong to another row.
   var picking: [SQL] {
     guard let order, !isToMany else { return [] }
     let links = source
@@ -150,7 +150,7 @@ struct LinkMove {
         columns.append((RelationshipDescription.orderColumnName(relationship), place.text))
       }
     }
-    // In a one-to-one the other end has the column; it becomes NULL in rows that were not picked.
+    // In a one-to-one, the destination has the column. It becomes NULL in rows that were not picked.
     if order != nil, case .other(let table, let column) = from, name == destination {
       let owner: SQL = "\(identifier: table).\(identifier: column)"
       let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
@@ -159,7 +159,7 @@ struct LinkMove {
     return columns
   }
 
-  /// Returns SQL for the id that an owner is linked with.
+  /// Returns SQL for the id of the object that an owner is linked with.
   private func link(of owner: SQL) -> SQL {
     let links = source
     if order != nil { return IDMap.picked.other(of: owner) }
@@ -168,11 +168,11 @@ struct LinkMove {
 
   // MARK: Tables of links
 
-  /// Returns the statement that fills a table of links from a column.
+  /// Returns the statement that fills a new table of links from a column.
   /// - Parameters:
-  ///   - table: The table to fill.
-  ///   - join: The table of links that it becomes.
-  ///   - isSource: Whether the relationship's own end is the join's source.
+  ///   - table: The present name of the new table.
+  ///   - join: Its description in the model.
+  ///   - isSource: Whether the relationship's entity is the source of `join`.
   func filling(_ table: String, as join: JoinTable, isSource: Bool) -> SQL {
     let columns = join.columns(from: isSource)
     let links = source
@@ -189,7 +189,7 @@ struct LinkMove {
 
   // MARK: Checks
 
-  /// The check that no link is lost; nil where none can be.
+  /// The check that no link is lost; nil if no link can be lost, or the picking intends it.
   var check: CompiledStatement? {
     let links = source
     guard !isToMany, order == nil || requiredPartner != nil else { return nil }
@@ -219,7 +219,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the statements that fill the tables of picked links, and those that remove these tables.
+  /// Returns the statements that fill the tables of picked links, and those that drop these tables.
   func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
     func planned(_ statements: (LinkMove) -> [SQL]) -> [PlannedStatement] {
       mapping.moves.flatMap { move in

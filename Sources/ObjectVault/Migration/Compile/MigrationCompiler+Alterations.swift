@@ -5,11 +5,11 @@ internal import CipherSQLite
 extension MigrationCompiler {
   struct Alterations {
     let statements: [PlannedStatement]
-    /// Whether all former columns still exist, with unchanged names.
+    /// Whether the table keeps all former columns, with unchanged names.
     let keepsColumns: Bool
   }
 
-  /// Returns the statements that change a table in place; nil where it has to be rebuilt.
+  /// Returns the statements that change a table in place; nil if it has to be rebuilt.
   func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
     -> Alterations?
   {
@@ -72,8 +72,8 @@ extension MigrationCompiler {
     return statements
   }
 
-  /// Whether ADD COLUMN accepts the column on both engines: nullable or with a constant default, and a
-  /// reference only where it is nullable.
+  /// Whether ADD COLUMN accepts the column in all engines: it is nullable or has a constant default; a
+  /// column with a foreign key is nullable.
   private func canAdd(_ column: TableInfo.Column, to table: TableInfo, _ taken: Set<String>) -> Bool {
     guard !column.isPrimaryKey, !taken.contains(column.name) else { return false }
     if table.key(of: column.name) != nil { return !column.isRequired }

@@ -1,16 +1,17 @@
-// Finds the operations of a segment that change a table: those on its entities, and those on what its
-// references refer to.
+// Finds the operations of a segment that change a table: those on its entities, and those on the entities
+// and relationships at the other ends of its references.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  /// Returns the operations that change a table: those on its own entities, and those on the places that
-  /// its references refer to, with the names at the end of the segment.
+  /// Returns the operations that change a table: those on its own entities, and those on the other ends
+  /// of its references. All names are those at the end of the segment.
   func operations(on table: TableInfo) -> [MigrationOperation] {
     mapping.trail.operations(on: places(behindReferencesOf: table), of: members(of: table))
   }
 
-  /// Returns the places that a table refers to: the other ends of its to-ones, or both ends of its links.
+  /// Returns the other ends of a table's to-ones, or both ends of its links, before and after the
+  /// segment.
   private func places(behindReferencesOf table: TableInfo) -> Set<PropertyPlace> {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
@@ -34,7 +35,8 @@ extension MigrationCompiler {
     return places
   }
 
-  /// Returns the destinations of an entity's to-ones, and their inverses.
+  /// Returns the root entities of the destinations of an entity's to-ones, and the inverses of these
+  /// to-ones.
   private func otherEnds(of entity: EntityDescription, in model: Schema) -> [PropertyPlace] {
     entity.relationships.filter { $0.hasColumn }.flatMap { relationship in
       [PropertyPlace(entity: model.root(of: relationship.destination))]
@@ -50,15 +52,15 @@ extension MigrationCompiler {
     ] + (inverse.map { [PropertyPlace(entity: join.target, property: $0)] } ?? [])
   }
 
-  /// Returns a place with the names that the trail has for it: those at the end of the segment, or those
-  /// when it was dropped.
+  /// Translates a place from before the segment to the names in the trail: the names at the end of the
+  /// segment, or for a dropped entity or property its names at the drop.
   private func final(_ place: PropertyPlace) -> PropertyPlace {
     let entity =
       mapping.entities.first { $0.value == place.entity }?.key
       ?? mapping.dropped.entities[place.entity] ?? place.entity
     guard let property = place.property else { return PropertyPlace(entity: entity) }
     if let dropped = mapping.dropped.properties[place.entity]?[property] {
-      // The name has the form `Team.users`; a later operation may have renamed the entity.
+      // The recorded name has the form `Team.users`; a later operation may have renamed the entity.
       return PropertyPlace(entity: entity, property: dropped.split(separator: ".").last.map(String.init))
     }
     let kept = mapping.formerNames(of: entity).first { $0.value == property }?.key

@@ -1,13 +1,14 @@
-// Preflight checks of existing rows. They run first and report numbers of rows, where the engine would
-// report only a failed constraint. The file also has the high-water marks of ids, which follow renamings.
+// Preflight checks of existing rows. They run first and report numbers of rows, while the engine would
+// report only a failed constraint. This file also has the high-water marks of ids, which follow
+// renamings.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
   private var owners: ColumnOwners { madeOwners.value { ColumnOwners(after) } }
 
-  /// Returns the check of a unique index over values that may repeat. It reports their number, which
-  /// SQLite would not.
+  /// Returns the check of a unique index over values that may repeat. The check counts the repeated
+  /// values; SQLite reports only that there are some.
   func uniqueCheck(
     _ index: TableInfo.Index, of table: TableInfo, from former: TableInfo, origin: Origin
   ) -> [PlannedStatement] {
@@ -16,9 +17,9 @@ extension MigrationCompiler {
     let owner = owners.owner(of: index.columns, in: table.name)
     let looking = lookingUp(owner)
     guard !wasUnique(index, in: former, kept: kept), !isEmpty(index, of: table, owner: owner, origin: origin),
-      // The values come from a look-up by a unique index, so none repeats.
+      // The values come from a look-up by a unique index, so no value repeats.
       looking == nil || !mapping.wasLookedUp(owner.entity, property: owner.properties[0]),
-      // Where several links become one, the move itself checks the links.
+      // If several links become one, the check of the move covers them.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
     let operations =
@@ -38,7 +39,7 @@ extension MigrationCompiler {
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
-  /// Returns, for an index over the column of a one-to-one, the other end, such as `Author.passport` for
+  /// Returns the inverse if an index is over the column of a one-to-one, such as `Author.passport` for
   /// `Passport.owner`; else nil.
   private func lookingUp(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
@@ -67,8 +68,8 @@ extension MigrationCompiler {
     operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
   }
 
-  /// Returns the operations that make a to-one a one-to-one: a backfill, or the one that adds the other
-  /// end. Other operations on the to-one do not cause repeated values.
+  /// Returns the operations that make a to-one a one-to-one: a backfill, or the operation that adds the
+  /// inverse. Other operations on the to-one do not cause repeated values.
   private func blamed(
     for index: TableInfo.Index, of table: TableInfo, lookedUpAs end: (entity: String, name: String)
   )
@@ -99,8 +100,8 @@ extension MigrationCompiler {
     )
   }
 
-  /// Returns the check for columns that the segment adds with a default. All rows get the same values, so
-  /// two rows are too many; no earlier step could have made them differ.
+  /// Returns the check for columns that the segment adds with a default. All rows get equal values, so
+  /// two rows are too many; no earlier step could have made the values differ.
   private static func sameValues(
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
   ) -> RowCheck {
@@ -115,8 +116,8 @@ extension MigrationCompiler {
       rule: .unique, entity: entity, properties: properties)
   }
 
-  /// Returns the question for a plan, about the table before the segment; nil where the segment computes
-  /// the values or moves rows.
+  /// Returns the query for a plan, on the table before the segment; nil if the segment computes the
+  /// values or moves rows.
   private func repeatedValuesBefore(
     _ index: TableInfo.Index, of former: TableInfo, _ kept: [String: String]
   ) -> RowCheck.Question? {
@@ -125,8 +126,8 @@ extension MigrationCompiler {
     return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
-  /// Returns the question for a plan about new columns with a default, which all rows share: is there more
-  /// than one row?
+  /// Returns the query for a plan about new columns with a default. All rows get equal values, so the
+  /// query counts the rows if there is more than one. Nil for a new entity, or if the segment moves rows.
   private func sameValuesBefore(_ entity: String) -> RowCheck.Question? {
     guard movesNoRow, let former = mapping.entities[entity] else { return nil }
     return RowCheck.Question(moreThanOneOf: before.place(of: former).rows)
@@ -139,8 +140,7 @@ extension MigrationCompiler {
       && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
   }
 
-  /// Returns, for each column that keeps its stored values and their comparison, the column that it was
-  /// before.
+  /// Maps each column that keeps its stored values and their comparison to its former name.
   private func keptColumns(of table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [String: String] {
     let (was, now) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
     let olds = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
@@ -152,8 +152,8 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the columns that the segment adds; nil if anything else in the table changes.
-  /// - Parameter former: The table with the same name before the segment.
+  /// Returns the columns that the segment adds to a table; nil if anything else in the table changes.
+  /// - Parameter former: The table with this name before the segment.
   func columnsAdded(to table: TableInfo, _ former: TableInfo) -> [String]? {
     guard movesNoRow, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
       let origin = origin(of: table), origin.table == table.name
@@ -163,8 +163,8 @@ extension MigrationCompiler {
     return added.allSatisfy { name in !former.columns.contains { $0.name == name } } ? added : nil
   }
 
-  /// Returns the part after `FROM` of a query for groups of two or more rows with equal values in some
-  /// columns.
+  /// Returns the text after `FROM` of a query for the groups of two or more rows that have equal values
+  /// in some columns.
   private static func groups(of columns: [SQLName], in table: TableInfo) -> SQL {
     "\(identifier: table.name) WHERE \(isThere(columns)) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
   }
@@ -173,19 +173,20 @@ extension MigrationCompiler {
     SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
   }
 
-  /// Whether a column of an index is new and NULL in every row: NULLs never clash in a unique index.
+  /// Whether a column of an index is new and NULL in every row: NULLs are never equal in a unique index.
   private func isEmpty(
     _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
     origin: Origin
   ) -> Bool {
-    // Rows and links that move bring values.
+    // A moved row or link may have a value.
     guard movesNoRow, let entity = after.flattenedEntity(named: owner.entity) else { return false }
     return zip(index.columns, owner.properties).contains { column, property in
       origin.expressions[column] == nil && entity.attribute(named: property)?.defaultValue == nil
     }
   }
 
-  /// Whether all columns of an index are new and have the same default in each row of their entity.
+  /// Whether all columns of an index are new and have a default, so that all rows of their entity get
+  /// equal values.
   private func isSame(
     _ index: TableInfo.Index, owner: (entity: String, properties: [String]), origin: Origin
   ) -> Bool {
@@ -195,12 +196,13 @@ extension MigrationCompiler {
     }
   }
 
-  /// Whether a former unique index had the same values, which are then known to differ.
+  /// Whether a unique index existed over the values before, so that they are known to differ.
   private func wasUnique(_ index: TableInfo.Index, in former: TableInfo, kept: [String: String]) -> Bool {
     let olds = index.columns.map { kept[$0] }
     return former.indexes.contains { $0.isUnique && $0.columns.map(Optional.some) == olds }
   }
 
+  /// Returns the check that a column has no NULL, or that its backfill value exists.
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
     if let goal = required.goal { return goalCheck(required, in: goal.place, id: goal.id) }
     return PlannedStatement(
@@ -212,7 +214,7 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
-  /// Checks that the backfill value of a to-one is the id of an existing row.
+  /// Returns the check that the backfill value of a to-one is the id of an existing row.
   private func goalCheck(
     _ required: SegmentMapping.RequiredColumn, in goal: EntityPlace, id: Int64
   ) -> PlannedStatement {
@@ -227,22 +229,22 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
-  /// Returns the checks that whole numbers fit into a narrower type. Only a plan uses them; in a run the
-  /// type checks afterwards find the same faults.
+  /// Returns the checks that whole numbers fit into a narrower type. Only a plan uses these; in a run,
+  /// the type checks find the same faults afterwards.
   func fittingChecks() -> [PlannedStatement] {
     mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
       properties.keys.sorted().compactMap { fittingCheck(entity, property: $0) }
     }
   }
 
-  /// Returns the check of one property; nil where none is needed before the run.
+  /// Returns the check that the values of one property fit its narrower type; nil if they need no check.
   func fittingCheck(_ entity: String, property: String) -> PlannedStatement? {
     for operation in mapping.trail.operations(of: [entity], column: property) {
       guard let type = operation.rules.fittingType, type.isInteger,
         case .changed(let owner, let name) = operation.subject,
         let place = mapping.entities[entity].map(before.place),
         let column = mapping.former(entity, property: property),
-        // A numeric string is converted to its number; only whole numbers have to be in a range.
+        // A numeric string becomes its number without a check. Only whole numbers have to be in a range.
         mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
           .isInteger
           == true
@@ -258,7 +260,7 @@ extension MigrationCompiler {
     return nil
   }
 
-  /// Returns the check of a new NOT NULL column without a value for existing rows; such rows are refused.
+  /// Returns the check that no row exists for which a new NOT NULL column has no value.
   func emptinessCheck(
     _ column: TableInfo.Column, of table: TableInfo, _ former: TableInfo
   ) -> PlannedStatement? {
@@ -276,18 +278,18 @@ extension MigrationCompiler {
   }
 
   /// Returns the statement that adjusts the high-water marks of renamed entities. A new name gets the
-  /// larger of both marks, and no mark is ever removed: an id that was issued under a name, even that of a
-  /// dropped entity, is not issued again.
+  /// larger one of both marks, and no mark is ever removed. So no id is issued again that was issued
+  /// under any name, even under that of a dropped entity.
   func highWaterMarks() -> [PlannedStatement] {
     var renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
       .map { (key: $0.key, value: $0.value) }
-    // The ids of an entity with a parent come from its root. A root gets the mark of each new name below
-    // it, if that is larger.
+    // The ids of an entity with a parent come from its root entity. A root entity gets the marks of the
+    // new names below it, if they are larger.
     for entity in after.entities where entity.parent != nil && mapping.entities[entity.name] != entity.name {
       renamed.append((after.root(of: entity.name), entity.name))
     }
-    // A name that is no longer a subentity's gets the mark of the root, so that ids issued under it are
-    // not issued again.
+    // A name that no subentity has any more gets the mark of the root entity, so that ids issued under
+    // this name are not issued again.
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
     for entity in before.entities where entity.parent != nil && finals[entity.name] != entity.name {
       renamed.append((entity.name, before.root(of: entity.name)))

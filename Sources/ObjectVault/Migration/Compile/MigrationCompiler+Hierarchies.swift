@@ -1,18 +1,18 @@
-// Changes of some rows of a table that several entities share. Columns and constraints apply to all rows
-// of the table, so each of these changes needs a statement, or a check before it.
+// Changes of only some rows of a table that several entities share. Columns and constraints apply to all
+// rows of the table, so such a change needs a statement of its own, or a check before it.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  /// Returns the entities of a table, with their names after the segment; for a table of links its own
-  /// name.
+  /// Returns the entities of a table, with their names after the segment; for a table of links, the
+  /// table's name.
   func members(of table: TableInfo) -> Set<String> {
     guard let root = after.entity(named: table.name) else { return [table.name] }
     return Set(after.hierarchy(of: root).map(\.name))
   }
 
-  /// Removes from `same` the entities of each inheritance hierarchy that is not complete in it, because
-  /// their table changes.
+  /// Removes from `same` all entities of an inheritance hierarchy if one of them is not in it, because
+  /// the table that they share changes.
   static func leaveOutRelatives(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
     for model in [before, after] {
       for hierarchy in model.hierarchies {
@@ -22,7 +22,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// The entities with a parent that existed before, with their names after the segment.
+  /// The entities that have a parent and existed before the segment, each with its former name.
   var keptChildren: [(entity: EntityDescription, former: String)] {
     guard after.hasHierarchies else { return [] }
     return after.entities.compactMap { entity in
@@ -59,8 +59,9 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the statements that delete the rows of dropped entities from a table that stays. References
-  /// to these rows, by relationships to an ancestor of theirs, are released first.
+  /// Returns the statements that delete the rows of dropped entities from a table that remains. First
+  /// they release these rows: references to them, by relationships to one of their ancestors, are
+  /// removed.
   func hierarchyRemovals() -> [PlannedStatement] {
     guard before.hasHierarchies else { return [] }
     let finals = Set(mapping.entities.values)
@@ -83,13 +84,15 @@ extension MigrationCompiler {
 
   // MARK: After the changes of tables
 
-  /// Returns the statements that rewrite entity names in rows, and those that set the defaults of new
-  /// properties. The columns have no defaults, because rows of other entities must have NULL.
+  /// Returns the statements that rewrite the names of entities in rows, and those that set the defaults
+  /// of new properties. The columns themselves have no defaults, because rows of other entities must have
+  /// NULL.
   func hierarchyRewrites() -> [(table: String, statement: PlannedStatement)] {
     keptHierarchies.flatMap { root in newNames(in: root).map { (root.name, $0) } } + newValues()
   }
 
-  /// The root entities whose rows have the column with their entity both before and after.
+  /// The root entities whose tables have the column with the row's entity both before and after the
+  /// segment.
   private var keptHierarchies: [EntityDescription] {
     guard after.hasHierarchies, before.hasHierarchies else { return [] }
     return after.roots.filter { root in
@@ -106,7 +109,7 @@ extension MigrationCompiler {
     let column = SQLName(EntityColumn.name)
     let cases = SQL.joined(renamed.map { "WHEN \(literal: $0.old) THEN \(literal: $0.new)" }, by: " ")
     let names = SQL.joined(renamed.map { "\(literal: $0.old)" })
-    // One statement for all, because names may be exchanged in a cycle.
+    // One statement for all renamings, because entities may exchange names.
     let sql: SQL =
       "UPDATE \(identifier: root.name) SET \(column) = CASE \(column) \(cases) END WHERE \(column) IN (\(names))"
     return [
@@ -136,18 +139,19 @@ extension MigrationCompiler {
   }
 }
 
-/// Releases rows that will no longer be objects of some entities: removes the references to them, before
-/// the tables change.
+/// Releases rows that will no longer be objects of some entities: removes the references to these rows,
+/// before the tables change.
 struct ReferenceCleanup {
-  /// The checks that no required reference refers to the rows.
+  /// The checks that no required relationship refers to the rows.
   private(set) var checks: [CompiledStatement] = []
   private(set) var statements: [SQL] = []
 
   /// Creates the statements that release the rows.
   /// - Parameters:
   ///   - names: The entities of the rows, which share one table.
-  ///   - left: The entities that the rows no longer belong to.
-  ///   - staying: Whether the rows stay in the table and lose only what these entities declare.
+  ///   - left: The entities that the rows will no longer belong to.
+  ///   - staying: Whether the rows remain in the table, and lose only the properties of the entities in
+  ///     `left`.
   init(of names: [String], from left: [EntityDescription], staying: Bool = false, in model: Schema) {
     guard let first = names.first else { return }
     let place = EntityPlace(table: model.root(of: first), entities: names)
@@ -175,7 +179,7 @@ struct ReferenceCleanup {
     let column = SQLName(relationship.columnName)
     let owner = model.place(of: entity.name)
     var condition: SQL = "\(column) IN (\(rows))"
-    // Rows that are released as well keep no reference, so they are not checked.
+    // Rows that are released as well will have no such reference, so they are not checked.
     if owner.table == gone.first.map(model.root(of:)),
       let going = EntityPlace(table: owner.table, entities: gone).condition()
     {

@@ -1,11 +1,11 @@
-// Finds what a segment of operations loses for good, by comparing the tables before and after, whatever
-// operations caused it.
+// Finds the data that a segment loses. It compares the tables before and after, and does not depend on
+// the kind of operation.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Returns the optional relationships that can refer to an entity's objects through one of its
-  /// ancestors, and are stored with the referring object or as links.
+  /// Returns the optional relationships of other entities to an ancestor of an entity. They may refer to
+  /// the entity's objects, and are stored in the referring rows or in tables of links.
   func leading(
     toInheritedOf entity: EntityDescription
   ) -> [(owner: EntityDescription, relationship: RelationshipDescription)] {
@@ -13,7 +13,7 @@ extension Schema {
     let above = Set(ancestors(of: entity).map(\.name))
     return entities.filter { $0.name != entity.name }.flatMap { owner in
       owner.relationships.filter { relationship in
-        // Where a required one refers to a removed object, the step is refused, so it is never lost.
+        // A required relationship to a removed object makes the step fail, so it is no loss.
         guard above.contains(relationship.destination), !relationship.isRequired else { return false }
         let back = relationship.inverse.flatMap {
           self.entity(named: relationship.destination)?.relationship(named: $0)
@@ -25,8 +25,8 @@ extension Schema {
 }
 
 extension MigrationCompiler {
-  /// Returns the tables and columns before the segment that are in no table after it, such as `User.city`,
-  /// with the names that they had when they were dropped.
+  /// Returns what is lost: tables, columns, links and orders, such as `User.city`, under their names at
+  /// the drop.
   func losses() -> [String] {
     if let change = mapping.parentChange { return change.losses(in: before) }
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
@@ -63,7 +63,8 @@ extension MigrationCompiler {
         if let name = droppedName(entity.name, property: relationship.name) ?? other {
           losses.append(name)
         } else if finals[entity.name] != nil {
-          // No operation dropped it: a new inverse stores the links elsewhere.
+          // No operation dropped it, but its new inverse replaces the table of links, whose rows are not
+          // carried over.
           losses.append("\(entity.name).\(relationship.name)")
         }
       }
@@ -72,8 +73,8 @@ extension MigrationCompiler {
     return losses
   }
 
-  /// Returns the to-manys that remain but lose all members, for each to-one that is lost at their other
-  /// end: the name of the to-one alone does not show this loss.
+  /// Returns, for each lost to-one, the to-manys that become empty because the to-one was their inverse.
+  /// The name of the to-one alone does not show that.
   func emptied() -> [String: [String]] {
     guard mapping.parentChange == nil else { return [:] }
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
@@ -92,7 +93,7 @@ extension MigrationCompiler {
     return emptied
   }
 
-  /// Whether the other end of a one-to-one has the column after the segment, with all of its links.
+  /// Whether the inverse of a one-to-one has the column after the segment, with all of the links.
   private func isKeptAtOtherEnd(_ relationship: RelationshipDescription, _ finals: [String: String]) -> Bool {
     guard let inverse = relationship.inverse, let final = finals[relationship.destination],
       relationship.isOneToOne
@@ -102,7 +103,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the relationships whose members lose their order, or get another column for it.
+  /// Returns the relationships whose members lose their order.
   private func lostOrders(_ finals: [String: String]) -> [String] {
     before.entities.filter { !untouched.contains($0.name) }.flatMap { entity -> [String] in
       guard let final = finals[entity.name] else { return [] }
@@ -121,17 +122,17 @@ extension MigrationCompiler {
     }
   }
 
-  /// Whether the places of a relationship's members are kept from before.
+  /// Whether the members of a relationship keep the positions that they had before the segment.
   private func keepsOrder(of relationship: RelationshipDescription, _ entity: String) -> Bool {
     guard relationship.isOrdered else { return false }
-    // No other operation of a segment that moves links removes an order, and the places move with the
+    // In a segment that moves links, no operation removes an order, and the positions move with the
     // links.
     if !mapping.moves.isEmpty { return true }
     return orderOrigin(of: relationship, in: entity) != nil
   }
 
-  /// Returns the tables of links before the segment whose rows are in a table after it. For each table
-  /// after it, the first origin that one of its ends shows counts.
+  /// Returns the tables of links before the segment whose rows are in a table after it. If both ends of a
+  /// table give an origin, the first one found is used.
   private func keptLinks() -> Set<String> {
     var origins: [String: String] = [:]
     for entity in after.entities where !untouched.contains(entity.name) {
@@ -146,6 +147,7 @@ extension MigrationCompiler {
     return Set(origins.values)
   }
 
+  /// Returns the name of a property at its drop; nil if no operation dropped it.
   private func droppedName(_ entity: String, property: String) -> String? {
     mapping.dropped.properties[entity]?[property]
   }

@@ -1,17 +1,18 @@
-// Finds where the rows of a table come from: for each column that is not new, an expression over the
-// former columns.
+// Finds the table that the rows of a final table come from and, for each column that is not new, the
+// expression that gives its values.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
   struct Origin {
+    /// The table before the segment.
     let table: String
-    /// For each final column, the expression over the former columns; a column without one gets its
-    /// default.
+    /// For each final column, the expression over the former columns. A column without an expression gets
+    /// its default.
     var expressions: [String: String]
   }
 
-  /// Returns where the rows of a final table come from; nil for a new table.
+  /// Returns the origin of the rows of a final table; nil for a new table.
   func origin(of table: TableInfo) -> Origin? {
     if let root = after.entity(named: table.name) {
       guard let former = mapping.entities[root.name] else { return nil }
@@ -25,7 +26,7 @@ extension MigrationCompiler {
     return joinOrigin(of: table.name)
   }
 
-  /// Adds the origins of the columns of an entity's own properties.
+  /// Adds the origins of the columns of the properties that an entity itself declares.
   private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
     // The rows of these entities come from another table.
     if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
@@ -67,8 +68,8 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the expression for a to-one that had no column: the id of the row at the other end that
-  /// refers to this row.
+  /// Returns the expression for a to-one that had no column: the id of the row whose inverse refers to
+  /// this row.
   private func lookUp(_ relationship: RelationshipDescription, of entity: String) -> String? {
     guard let column = relationship.inverse.map(RelationshipDescription.columnName) else { return nil }
     let own: SQL = "\(identifier: before.root(of: entity)).\"id\""
@@ -77,7 +78,8 @@ extension MigrationCompiler {
     return sql.text
   }
 
-  /// Returns the origin of a final join table, found by one of its two ends.
+  /// Returns the origin of a final table of links, found by a relationship at either end; nil for a new
+  /// table.
   func joinOrigin(of table: String) -> Origin? {
     for entity in after.entities {
       for relationship in entity.relationships {
@@ -114,8 +116,8 @@ extension MigrationCompiler {
     return nil
   }
 
-  /// Returns the column that had the places of a relationship's members before, in the table that its
-  /// links come from; nil where it had no order, or no links come from before.
+  /// Returns the former column with the positions of a relationship's members, in the table that its
+  /// links come from; nil if the relationship was not ordered, or its links are new.
   func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
     guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
       let name = mapping.former(entity, property: relationship.name),
@@ -128,7 +130,7 @@ extension MigrationCompiler {
       }
       return wasSource ? join.sourceOrder : join.targetOrder
     }
-    // The places are stored with the same to-one as before.
+    // The positions are stored with a to-one: it must be the same one as before.
     guard let inverse = relationship.inverse, let column = old.inverse,
       mapping.former(relationship.destination, property: inverse) == column,
       after.entity(named: relationship.destination)?.relationship(named: inverse)?.hasColumn == true

@@ -1,6 +1,6 @@
 // Drops raw objects that name a changed table before the changes, and creates them again afterwards.
-// SQLite would drop triggers and indexes with their table without an error; and from 3.25 on it refuses to
-// rename a column while a view names a table that does not exist at that moment.
+// SQLite would drop triggers and indexes with their table without an error. From 3.25 on, it refuses to
+// rename a column while a view names a table that does not exist.
 
 internal import CipherSQLite
 
@@ -8,9 +8,9 @@ extension MigrationCompiler {
   /// Returns the statements that drop raw objects before tables are swapped, and those that create them
   /// after all changes.
   /// - Parameters:
-  ///   - changed: The tables that are created, renamed or dropped, or that lose or rename columns, in
-  ///     lower case.
-  ///   - touched: All tables that change, including those that only gain a column.
+  ///   - changed: The tables that are created, renamed or dropped, or whose columns are renamed or
+  ///     dropped, in lower case.
+  ///   - touched: All tables that change, including those that only get a new column.
   func rawStatements(changed: Set<String>, touched: Set<String>) -> (
     drops: [PlannedStatement], creations: [PlannedStatement]
   ) {
@@ -19,8 +19,8 @@ extension MigrationCompiler {
     let wanted = Set(made.map(\.create))
     var kept = before.rawStatements
     var (gone, names, isSettled): ([RawStatement], Set<String>, Bool) = ([], changed, false)
-    // A raw object that names a recreated one is recreated too, and so on: a trigger is dropped with its
-    // view.
+    // A raw object that names a recreated one is recreated too, and so on, because dropping a view also
+    // drops its triggers.
     while !isSettled {
       let hit = kept.filter { !wanted.contains($0.create) || !$0.words.isDisjoint(with: names) }
       isSettled = hit.isEmpty
@@ -42,7 +42,7 @@ extension MigrationCompiler {
     )
   }
 
-  /// Returns the objects that name one of the tables, directly or through other objects.
+  /// Returns the raw objects that name one of the tables, directly or through other raw objects.
   private static func touched(_ statements: [RawStatement], by names: Set<String>) -> [RawStatement] {
     var (names, found, rest) = (names, [RawStatement](), statements)
     while let place = rest.firstIndex(where: { !$0.words.isDisjoint(with: names) }) {
@@ -52,8 +52,9 @@ extension MigrationCompiler {
     return found
   }
 
-  /// Each trigger is tested right after its creation: the engine reads all triggers of a table together,
-  /// and its error does not name the faulty one.
+  /// Returns the statements that create new raw objects and test raw objects. A trigger is tested right
+  /// after its creation: the engine reads all triggers of a table together, and its error does not name
+  /// the faulty one.
   private func creations(of new: [RawStatement], beside kept: [RawStatement]) -> [PlannedStatement] {
     let (triggers, others) = (new.filter(\.isTrigger), new.filter { !$0.isTrigger })
     return others.map { planned($0) { .raw($0) } }
@@ -72,8 +73,8 @@ extension MigrationCompiler {
 }
 
 extension Schema {
-  /// The statements that drop all triggers, and those that create them again. Rows that an operation moves
-  /// must not fire them.
+  /// The statements that drop all triggers, and those that create them again: rows that an operation
+  /// moves must not fire triggers.
   var withoutTriggers: (before: [CompiledStatement], after: [CompiledStatement]) {
     let triggers = rawStatements.filter(\.isTrigger)
     return (triggers.reversed().map { .sql($0.drop) }, triggers.map { .raw($0) })

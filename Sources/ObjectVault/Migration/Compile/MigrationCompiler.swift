@@ -1,10 +1,10 @@
-// Compiles schema operations to statements for the present engine. Pure: it takes two models and opens no
-// file.
+// Compiles schema operations to statements for the present engine. It takes two models and opens no file.
 //
-// All changes of a table in one segment of operations are made together: by ALTER where this engine can,
-// else by one rebuild. A rebuild never renames the old table to another name, and its foreign keys have
-// the final table names: both simpler orders break references on one of the engines. Preflight checks of
-// rows are in MigrationCompiler+Checks, raw objects in MigrationCompiler+RawObjects.
+// All changes of a table in one segment of operations are made together: by ALTER if this engine can,
+// else by one rebuild. A rebuild never renames the old table, and the new table's foreign keys have the
+// final table names from the start: the simpler orders of renaming break references on one of the
+// engines. Preflight checks of rows are in MigrationCompiler+Checks, raw objects in
+// MigrationCompiler+RawObjects.
 
 internal import CipherSQLite
 
@@ -13,11 +13,11 @@ struct MigrationCompiler {
   let before: Schema
   let after: Schema
   let mapping: SegmentMapping
-  /// The owners of the columns after the segment. Made on demand, because few segments need them.
+  /// The owners of the columns after the segment. Computed on demand, because few segments need them.
   let madeOwners = ComputedOnce<ColumnOwners>()
 
-  /// Entities whose tables and links are unchanged. The segment ignores them; in most steps these are most
-  /// entities.
+  /// Entities whose tables and links are unchanged. The segment ignores these; in most steps, most
+  /// entities are untouched.
   let untouched: Set<String>
 
   init(engine: Engine, before: Schema, after: Schema, mapping: SegmentMapping) {
@@ -30,12 +30,13 @@ struct MigrationCompiler {
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
-    /// Created after all values are written, so that a unique index checks the final values.
+    /// Created after all values are written, because a unique index has to check the final values.
     var indexes: [PlannedStatement] = []
-    /// The former tables that remain.
+    /// The former tables that remain, or whose rows another table gets.
     var used: Set<String> = []
-    /// The tables whose changes require that raw objects naming them are recreated, in lower case.
+    /// Tables whose change requires that the raw objects that name them are created again, in lower case.
     var moved: Set<String> = []
+    /// Other tables that change, in lower case.
     var touched: Set<String> = []
   }
 
@@ -55,12 +56,12 @@ struct MigrationCompiler {
     }
     let leaving = leave(&work)
     let (removals, rewrites) = (hierarchyRemovals(), hierarchyRewrites())
-    // Updates of rows must not fire a trigger, so triggers on these tables are dropped meanwhile.
+    // Updates of rows must not fire triggers, so the triggers on these tables are dropped meanwhile.
     for rewrite in rewrites { work.moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
     let (picking, unpicking) = pickings()
-    // Raw objects are dropped after the copies, because an expression may read a view. A change of a
-    // parent has no expressions that a person wrote, so there they are dropped before.
+    // Raw objects are dropped after the copies, because an expression of a copy may read a view. A change
+    // of a parent has no expressions from a person, so there the raw objects are dropped first.
     guard mapping.parentChange == nil else {
       return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
         + work.indexes + parents.behind + leaving + raw.creations
@@ -69,7 +70,7 @@ struct MigrationCompiler {
       + work.changes + rewrites.map(\.statement) + work.indexes + highWaterMarks() + raw.creations
   }
 
-  /// Creates a table, or turns its former table into it.
+  /// Creates a table, or changes the former table into it.
   private func add(_ table: TableInfo, among old: [TableInfo], to work: inout TableWork) {
     guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
       if let filled = movedLinks(to: table) {
@@ -98,8 +99,8 @@ struct MigrationCompiler {
     }
   }
 
-  /// Returns the statements that remove the table of an entity that gets a parent, and drops its indexes
-  /// before.
+  /// Drops the table of an entity that moves into its parent's table, and before that its indexes.
+  /// Records the tables of a change of parent in `work`.
   private func leave(_ work: inout TableWork) -> [PlannedStatement] {
     if let table = ownTable {
       work.moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
@@ -107,7 +108,7 @@ struct MigrationCompiler {
     }
     guard let table = leavingTable else { return [] }
     work.moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
-    // The table that the rows move to has indexes with these names.
+    // The table that the rows move to will have indexes with these names.
     work.swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
     return [planned("DROP TABLE \(identifier: table.name)", table)]
   }
@@ -120,7 +121,7 @@ struct MigrationCompiler {
     var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
     leaveOutRelatives(of: before, after, &same)
-    // The delete rule for a row depends on the inverse, so both ends must be unchanged.
+    // The delete rule for a row depends on the inverse, so the entities at both ends must be unchanged.
     var untouched = same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
     }
@@ -134,10 +135,10 @@ struct MigrationCompiler {
     planned(text: sql.text, table)
   }
 
-  // The label `text:` is necessary: without it a literal would be a String, and SQL in it would be
-  // inserted by its description.
+  // The label `text:` is necessary: without it a literal would be a String, and an SQL value in it would
+  // be inserted as its description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
-    // No operation is about a table of links itself, so those on its ends count.
+    // No operation is about a table of links itself, so the operations on its ends are named.
     let operations =
       after.entity(named: table.name) == nil
       ? self.operations(on: table) : mapping.trail.operations(of: members(of: table))
@@ -150,7 +151,7 @@ struct MigrationCompiler {
       operations: mapping.trail.operations(of: members(of: table), index: index.columns))
   }
 
-  /// Returns the statements that create the table's indexes, and the checks of unique ones.
+  /// Returns the statements that create the table's indexes, each unique one preceded by its check.
   /// - Parameter kept: Indexes that exist already.
   private func makeIndexes(
     _ table: TableInfo, from former: TableInfo, origin: Origin, but kept: [TableInfo.Index] = []
@@ -160,7 +161,7 @@ struct MigrationCompiler {
     }
   }
 
-  /// Returns the final name of a temporary table.
+  /// Returns the final name of a table, for its temporary name.
   static func finalName(of temporary: String) -> String {
     String(temporary.dropFirst("_mig_".count))
   }
@@ -173,8 +174,7 @@ struct MigrationCompiler {
       statement: .copy(
         RowCopy(
           source: former.name, target: temporary, columns: columns, expressions: expressions,
-          // An expression that reads other rows must see all of them, so the rows are not copied in
-          // slices.
+          // An expression that reads other rows must see all of them, so the copy is not made in slices.
           isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows))),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
@@ -191,7 +191,7 @@ struct MigrationCompiler {
       ]
   }
 
-  /// Whether a column of the new table is more than a copy of a column of the old table.
+  /// Whether the values of a column of the new table are more than a copy of an old column.
   private func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
     guard let expression = origin.expressions[column] else { return true }
     return !former.columns.contains { quoted($0.name) == expression }
@@ -200,8 +200,8 @@ struct MigrationCompiler {
   private func swapIn(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
-    // Newer engines would rewrite the references to the renamed table, but all SQL has the final name
-    // already.
+    // Newer engines would rewrite the references to the renamed table. This is turned off, because all SQL
+    // has the final name already.
     return engine.rewritesReferencesOnRename
       ? [
         planned("PRAGMA legacy_alter_table = ON", table), rename,

@@ -1,10 +1,10 @@
-// Rewrites an INSERT of a data block so that each row requests its id. SQLite by itself uses the highest
-// existing id plus one, which may be the id of a deleted object.
+// Rewrites an INSERT of a data block so that each row requests its id by a function. SQLite would use the
+// highest existing id plus one, which may be the id of a deleted object.
 //
-// A list of values remains a list, with an id in each row: as a subquery the engine would read it in
-// quadratic time. The rows of a query get their ids from an outer query.
+// A list of values remains a list, with an id in each row, because the engine would read it in quadratic
+// time as a subquery. The rows of a query get their ids from an outer query.
 //
-// Pure: text to text. InsertedIDs issues the ids; InsertReader parses the statement.
+// InsertReader parses the statement; InsertedIDs issues the ids.
 
 internal import CipherSQLite
 
@@ -12,16 +12,16 @@ internal import CipherSQLite
 struct NumberedInsert {
   /// The entity, in the model's spelling.
   let entity: String
-  /// The original statement up to its rows, with its comments.
+  /// The original text up to the rows, including comments.
   private let beginning: [UInt8]
-  /// The statement up to the table's name and its alias.
+  /// The text up to the table's name and its alias, without comments.
   private var head = ""
   /// The original statement.
   private var written: String
-  /// The columns, as they were written; nil where the statement has no list of columns.
+  /// The columns as the statement has them; nil without a list of columns.
   private var columns: [String]?
   private var rows = Rows.defaults
-  /// Whether the statement has neither a conflict clause nor a WITH before it.
+  /// Whether the statement has neither `OR …` after INSERT nor a WITH before it.
   private let isPlain: Bool
   /// The text after the rows: `ON CONFLICT …`, `RETURNING …`.
   private var tail = ""
@@ -36,7 +36,7 @@ struct NumberedInsert {
   /// The name of the original query's rows in the rewritten statement.
   private static let rowsName = "vault_rows"
 
-  /// Parses a statement; returns nil for any other than an insertion into an entity's table.
+  /// Parses a statement; returns nil for anything but an INSERT or REPLACE into an entity's table.
   /// - Parameter entities: All entities.
   init?(_ sql: String, entities: EntityNames) {
     var reader = InsertReader(sql)
@@ -64,8 +64,8 @@ struct NumberedInsert {
     tail = reader.text
   }
 
-  /// Parses the values of a statement that begins with the same bytes and has nothing after its values; nil
-  /// for any other.
+  /// Parses the values of a statement that begins with the same bytes as this one and has nothing after
+  /// its values; returns nil for any other statement.
   private func values(ofLike sql: String) -> InsertedValues? {
     guard case .values = rows, tail.isEmpty, var reader = InsertReader(sql, after: beginning),
       let values = reader.passValues(), reader.isAtEnd
@@ -73,17 +73,14 @@ struct NumberedInsert {
     return values
   }
 
-  /// Whether the statement only inserts literals, so that it may be merged with others like it into one
-  /// statement.
+  /// Whether the statement only inserts literals, so that statements like it may be merged with it.
   var isOfLiterals: Bool {
     guard isPlain, tail.isEmpty, case .values(let values) = rows else { return false }
     return values.areLiterals
   }
 
-  /// Appends the rows of another statement, where it inserts literals into the same columns and the text
-  /// remains short.
-  ///
-  /// Where it begins with the same bytes, only its values are parsed.
+  /// Appends the rows of another statement, if that inserts literals into the same columns and the merged
+  /// text remains short. If it begins with the same bytes, only its values are parsed.
   /// - Parameters:
   ///   - entities: All entities.
   ///   - limit: The maximum number of rows.
@@ -108,8 +105,8 @@ struct NumberedInsert {
     return true
   }
 
-  /// Whether the rows have a value for a column, given in lower case. Without a list of columns they have
-  /// values for all.
+  /// Whether the rows have a value for a column, whose name is given in lower case. Without a list of
+  /// columns, they have values for all columns.
   func names(_ column: String) -> Bool {
     guard let columns else {
       if case .defaults = rows { return false }
@@ -118,7 +115,7 @@ struct NumberedInsert {
     return columns.contains { Self.plain($0) == column }
   }
 
-  /// Returns a written column name in lower case and without quotes.
+  /// Returns a column name of the statement in lower case and without quotes.
   private static func plain(_ column: String) -> String {
     let quotes: Set<Character> = ["\"", "'", "`", "[", "]"]
     return column.lowercased().filter { !quotes.contains($0) }
@@ -134,7 +131,7 @@ struct NumberedInsert {
     case .defaults:
       // For `(text) DEFAULT VALUES` the engine reports the error.
       guard columns == nil else { return written }
-      // A SELECT and no list of values, which the engine may evaluate twice: see InsertedValues.
+      // A SELECT, because the engine may evaluate a list of values twice: see InsertedValues.
       let sql: SQL = "\(written: head) (\"id\") SELECT \(call("NULL"))"
       return "\(sql.text) \(tail)"
     case .values(let values):
@@ -145,10 +142,11 @@ struct NumberedInsert {
     }
   }
 
-  /// Returns the columns that each row has values for, and the index of the id among them, counted from 0.
+  /// Returns the columns that each row has values for, and the index of the id among these columns,
+  /// counted from 0; nil if the rows have no id.
   private func columns(of all: [String]) -> (named: [String], id: Int?) {
     let named = columns ?? all.map { SQLName($0).description }
-    // Where the id is named several times, the engine uses the last one.
+    // If the id is named several times, the engine uses the last one.
     return (named, named.lastIndex { Self.isID($0, in: all) })
   }
 
@@ -171,7 +169,7 @@ struct NumberedInsert {
     func said(_ message: String) -> String {
       let message = message.replacing(Self.rowsName, with: entity)
       guard case .values = rows, columns(of: all).id == nil else { return message }
-      // Subtracts the id that each row got.
+      // Each row has one value more than the original: its id.
       return message.replacing(#/(\d+) values for (\d+) columns/#) { match in
         "\((Int(match.1) ?? 1) - 1) values for \((Int(match.2) ?? 1) - 1) columns"
       }
@@ -185,12 +183,12 @@ struct NumberedInsert {
     }
   }
 
-  /// Returns the call for a row of a list that gives an id itself.
+  /// Returns the call for a row of a list, if the row gives an id.
   private func call(given value: String) -> SQL {
     let value: SQL = "\(written: value)"
     if InsertedValues.isPlain(value.text) { return call(value) }
-    // An expression is evaluated once; the two LIMITs keep the engine from substituting it in all three
-    // places.
+    // An expression must be evaluated once. The two LIMITs keep the engine from inserting it in all three
+    // places of the conversion.
     return "(SELECT \(call(Self.converted("v"))) FROM (SELECT \(value) AS v LIMIT -1) LIMIT -1)"
   }
 
@@ -200,8 +198,8 @@ struct NumberedInsert {
     "\(written: InsertedIDs.function)(\(literal: entity), \(wanted))"
   }
 
-  /// Converts a value as an id column would: a numeric string becomes its number. The engine decides which
-  /// strings are numeric: in a comparison it converts a string by the same rules.
+  /// Converts a value as an id column would: a numeric string becomes its number. Only the engine knows
+  /// which strings are numeric; in this comparison it converts by the rules of columns.
   private static func converted(_ value: SQL) -> SQL {
     """
     CASE WHEN typeof(\(value)) = 'text' AND CAST(\(value) AS NUMERIC) = \(value)
@@ -209,8 +207,8 @@ struct NumberedInsert {
     """
   }
 
-  /// Whether a written column is the id. SQLite has three more names for it, unless a column of the table
-  /// has that name.
+  /// Whether a column name of the statement is the id. SQLite has three more names for the id, unless a
+  /// column of the table has such a name.
   private static func isID(_ column: String, in all: [String]) -> Bool {
     let name = plain(column)
     guard name != "id" else { return true }

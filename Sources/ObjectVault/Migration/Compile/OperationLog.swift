@@ -1,23 +1,22 @@
-// Records which operations of a segment changed what, so that an error names the operations that it is
-// about.
+// Records which operations of a segment changed what, so that an error can name the responsible ones.
 
-/// A relationship as one end of links, or a whole entity where no property is given.
+/// An entity, or one of its properties.
 struct PropertyPlace: Hashable {
   let entity: String
   var property: String?
 }
 
-/// The operations of a segment by what they change, with the names at the end of the segment.
+/// The operations of a segment with what they change, under the names at the end of the segment.
 struct OperationLog {
   private struct Entry {
     let operation: MigrationOperation
     var entity: String
     var property: String?
     var index: [String]?
-    /// Whether the operation creates that index.
+    /// Whether the operation creates the index.
     let isAsking: Bool
 
-    /// Whether the operation created an entity, to which no reference existed before.
+    /// Whether the operation created the entity. Nothing referred to such an entity before.
     var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
   }
   private var entries: [Entry] = []
@@ -40,8 +39,8 @@ struct OperationLog {
       add(operation, entity: entity, property: new)
     case .madeIndex(let entity, let names): add(operation, entity: entity, index: names, isAsking: true)
     case .droppedIndex(let entity, let names): add(operation, entity: entity, index: names)
-    // Parts of composites are recorded one by one; the statements of raw objects have their operation
-    // already.
+    // The parts of a composite are recorded one by one. The statements of raw objects have their
+    // operation already.
     case .mergedEntity, .parts, .rawObject, .rows: break
     }
   }
@@ -59,7 +58,8 @@ struct OperationLog {
     entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
-  /// Returns the operations that change some places, or anything of some entities, but not indexes.
+  /// Returns the operations that change some places, or anything else of some entities, but not their
+  /// indexes.
   func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
     entries.filter {
       $0.index == nil
@@ -68,15 +68,15 @@ struct OperationLog {
     }.map(\.operation)
   }
 
-  /// Returns the operations that change the values of a column. It has the property's name, or `name_id`
-  /// for a to-one.
+  /// Returns the operations that change the values of a column. The column has the property's name, or
+  /// that name with `_id` for a to-one.
   func operations(of entities: Set<String>, column: String) -> [MigrationOperation] {
     entries.filter { entities.contains($0.entity) && $0.property.map { Self.lies($0, in: column) } == true }
       .map(\.operation)
   }
 
-  /// Returns the operations that an index is due to: those that created it, else those that changed its
-  /// columns' values.
+  /// Returns the operations that cause an index: those that created it; if there are none, those that
+  /// changed its columns.
   func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
     let asking = entries.filter { entry in
       guard entry.isAsking, entities.contains(entry.entity), let index = entry.index,
@@ -87,7 +87,7 @@ struct OperationLog {
     return asking.isEmpty ? columns.flatMap { operations(of: entities, column: $0) } : asking
   }
 
-  /// Whether a column belongs to a property. No attribute has the name of a to-one's column.
+  /// Whether a column belongs to a property. No attribute can have the name of a to-one's column.
   private static func lies(_ property: String, in column: String) -> Bool {
     property == column || RelationshipDescription.columnName(property) == column
   }

@@ -1,23 +1,23 @@
-// `set parent of E to P` and `set parent of E to none`: an entity, with all its subentities, gets another
-// parent. This file has the change of the model; the change of rows is in ParentRows.
+// `set parent of E to P` and `set parent of E to none`: an entity gets another parent, and its
+// subentities stay below it. This file has the change of the model; ParentRows has the change of rows.
 
 internal import CipherSQLite
 
-/// A change of an entity's parent, for one model.
+/// A change of an entity's parent in one model.
 struct ParentChange {
   enum Way {
-    /// A root entity moves into the table of another one; its rows get new ids.
+    /// A root entity moves into the table of another one, and its rows get new ids.
     case into
-    /// An entity gets its own table, with what it inherited so far. Ids stay.
+    /// An entity gets its own table, including the columns that it inherited. Ids do not change.
     case out
-    /// The table is the same; the inherited properties differ.
+    /// The rows remain in their table; the inherited properties differ.
     case within
   }
 
   let entity: EntityDescription
   let way: Way
   let parent: String?
-  /// The entity and all its subentities: their rows are affected.
+  /// The entity and all its subentities, whose rows are affected.
   let moved: [EntityDescription]
   /// The ancestors that the entity loses, from the root down.
   let left: [EntityDescription]
@@ -25,7 +25,7 @@ struct ParentChange {
   let joined: [EntityDescription]
 
   /// Creates the change.
-  /// - Throws: ``ModelError`` where the change is impossible.
+  /// - Throws: ``ModelError`` if the change is impossible.
   init(_ name: String, to parent: String?, in model: Schema) throws(ModelError) {
     entity = try model.known(name)
     self.parent = parent
@@ -63,7 +63,7 @@ struct ParentChange {
 
   func moves(_ name: String) -> Bool { moved.contains { $0.name == name } }
 
-  /// Attributes that the entity declared itself, and inherits afterwards.
+  /// Attributes that the entity declares before and inherits afterwards.
   var merged: [(own: AttributeDescription, inherited: AttributeDescription)] {
     guard way == .into else { return [] }
     return joined.flatMap(\.attributes).compactMap { attribute in
@@ -120,12 +120,12 @@ struct ParentChange {
     try requireUniqueness()
   }
 
-  /// Refuses the change where it would remove the uniqueness of values, unless a `drop index` before it
+  /// Refuses the change if it would remove the uniqueness of values, unless a `drop index` before it
   /// states that this is intended.
   private func requireUniqueness() throws(ModelError) {
     let inherited = joined.flatMap(\.uniqueKeys)
     let merged = Set(self.merged.map(\.own.name))
-    // A key over fewer of these properties, or over the same in another order, also makes the values
+    // An inherited key over the same properties, or some of them, in any order, also keeps the values
     // unique.
     for key in entity.uniqueKeys
     where merged.isSuperset(of: key) && !inherited.contains(where: { Set($0).isSubset(of: key) }) {
@@ -133,9 +133,10 @@ struct ParentChange {
     }
   }
 
-  /// Returns the error for values that are unique now and would not be among the objects of another
-  /// entity.
-  /// - Parameter former: An operation to write first, after which the entity itself has the index.
+  /// Returns the error for values that are unique, but would not be so among the objects of the new
+  /// parent.
+  /// - Parameter former: An operation to write before the drop of the index, which gives the index to the
+  ///   entity itself.
   static func sharing(
     _ entity: String, _ key: [String], with parent: String, behind former: String? = nil
   ) -> ModelError {
@@ -146,7 +147,7 @@ struct ParentChange {
         + "\(parent); make it unique there, or first write: \(former.map { "\($0); " } ?? "")\(drop)")
   }
 
-  /// The indexes of the entity that no inherited index replaces.
+  /// The entity's own indexes over merged attributes that have no inherited counterpart.
   var lostIndexes: [[String]] {
     let merged = Set(self.merged.map(\.own.name))
     let inherited = joined.flatMap { above in
@@ -157,15 +158,15 @@ struct ParentChange {
     return own.filter { merged.isSuperset(of: $0) && !inherited.contains($0) }
   }
 
-  /// Returns what is lost for good, such as `Employee.salary`: values of columns and links. A required
-  /// reference is never among them, because the step is refused where it would be lost.
+  /// Returns what is lost, such as `Employee.salary`: columns and links. A required reference is never
+  /// lost, because the step is refused.
   func losses(in model: Schema) -> [String] {
     let left = Set(self.left.map(\.name))
     var losses: [String] = []
     func lose(_ name: String) { if !losses.contains(name) { losses.append(name) } }
     for above in self.left {
-      // Within the table the entity no longer has these properties. In its own table it keeps them, but
-      // references to an entity that it no longer inherits from may be lost.
+      // In the same table the entity no longer has these properties. In a table of its own it keeps them,
+      // but references to entities that it no longer inherits from may be lost.
       if way == .within { above.attributes.forEach { lose("\(entity.name).\($0.name)") } }
       for relationship in above.relationships where relationship.hasColumn {
         let isAstray = left.contains(relationship.destination) && !relationship.isRequired
@@ -181,7 +182,8 @@ struct ParentChange {
     for join in model.joinTables where left.contains(join.source) || left.contains(join.target) {
       lose("\(join.source).\(join.relationship)")
     }
-    // A to-one that the entity keeps loses its inverse, and with it the place in an ordered to-many.
+    // A to-one that the entity keeps loses its inverse. If that is ordered, the row's position in it is
+    // lost.
     for above in self.left where way == .out {
       for relationship in above.relationships where model.orderColumn(of: relationship) != nil {
         relationship.inverse.map { lose("\(relationship.destination).\($0)") }
@@ -196,15 +198,15 @@ extension Schema {
     let change = try ParentChange(name, to: parent, in: self)
     try requireNoRawObjects(of: change)
     let changed = try change.changed(in: self)
-    // Inverses of the inherited relationships stay at their entities, and refer to the former ancestor.
+    // The inverses of the inherited relationships do not change: they refer to the former ancestor.
     guard let index = entities.firstIndex(where: { $0.name == name }) else { return }
     entities[index] = changed
     entities[index].normalizeIndexes()
     try requireOwnNames(in: changed)
   }
 
-  /// Refuses the change where a view, trigger or index names an entity whose rows move to another table:
-  /// it would mean something else.
+  /// Refuses the change if a view, trigger or index names an entity whose rows move to another table: the
+  /// raw object would get another meaning.
   private func requireNoRawObjects(of change: ParentChange) throws(ModelError) {
     guard change.way != .within else { return }
     for object in rawObjects {
@@ -217,6 +219,7 @@ extension Schema {
     }
   }
 
+  /// Refuses the change if two properties in the table would share a column.
   private func requireOwnNames(in entity: EntityDescription) throws(ModelError) {
     var names = HierarchyNames()
     for relative in hierarchy(of: entity) {

@@ -1,10 +1,10 @@
-// The names of the model in the SQL of raw objects: they follow renamings, and a change that would give
-// them another meaning is refused.
+// The names of entities and properties in the SQL of raw objects. They follow renamings; a change that
+// would give them another meaning is refused.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Replaces names that an operation has changed.
+  /// Replaces the names that an operation has changed.
   /// - Parameters:
   ///   - subject: What the operation changes.
   ///   - former: The model before the operation.
@@ -16,10 +16,10 @@ extension Schema {
     }
   }
 
-  /// Checks that the names in raw objects still have their meaning.
-  /// - Parameter former: The model before an operation.
-  /// - Throws: ``ModelError`` for a raw object with a name that no longer exists, or that means something
-  ///   else.
+  /// Checks that the names in raw objects still have the meaning that they had before an operation.
+  /// - Parameter former: The model before the operation.
+  /// - Throws: ``ModelError`` for a raw object with a name that no longer exists, or that now means
+  ///   something else.
   func requireRawNames(after former: Schema) throws(ModelError) {
     for object in rawObjects {
       if let reason = misfit(of: object) {
@@ -31,7 +31,8 @@ extension Schema {
       guard let old = former.rawObject(named: object.name) else { continue }
       try requireNoneTurnsIntoText(object, former)
       try requireNoFormerEntity(in: object, former)
-      // In an object that no renaming rewrote, each name must still be a table or a column, as it was.
+      // In an object that no renaming rewrote, each name must be a table or column exactly if it was one
+      // before.
       guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
@@ -41,8 +42,8 @@ extension Schema {
     }
   }
 
-  /// Refuses a change after which no row of the table has an entity name that a raw object compares
-  /// `_entity` with: the name is a string literal, which no renaming changes.
+  /// Refuses a change that leaves no row with an entity name that a raw object compares `_entity` with.
+  /// The name is a string literal in the raw object, so no renaming changes it.
   private func requireNoFormerEntity(in object: RawObject, _ former: Schema) throws(ModelError) {
     guard former.hasHierarchies else { return }
     let words = SQLTemplate.words(object.sql)
@@ -60,8 +61,8 @@ extension Schema {
     }
   }
 
-  /// Refuses a change that removes a column which a raw object has in double quotes: SQLite would then
-  /// read the name as a string literal, without an error.
+  /// Refuses a change that removes a column whose name a raw object has in double quotes: without an
+  /// error, SQLite would then read the name as a string.
   private func requireNoneTurnsIntoText(_ object: RawObject, _ former: Schema) throws(ModelError) {
     let doubtful = SQLTemplate.doubtfulNames(object.sql)
     if doubtful.isEmpty { return }
@@ -82,8 +83,9 @@ extension Schema {
     }
   }
 
-  /// Returns the words through which an object can refer to a column: its own, and those of the views that
-  /// it names. Views that define the column's name by AS are omitted.
+  /// Returns the words through which a raw object can refer to a column: the words of its own SQL, and
+  /// those of the views that it names, directly or through other views. Views that define the column's
+  /// name by AS are omitted.
   private func words(behind object: RawObject, _ column: String) -> Set<String> {
     var (words, waiting): (Set<String>, [RawObject]) = ([], [object])
     var views = rawObjects.filter { $0.kind == .view && $0 != object }
@@ -97,7 +99,7 @@ extension Schema {
     return words
   }
 
-  /// Whether a name after `$` is a column; otherwise it is a table.
+  /// Whether a name after `$` is a column; else it is a table.
   private func isColumn(_ words: String) -> Bool {
     let names = words.split(separator: ".").map(String.init)
     guard names.count == 2, let entity = flattenedEntity(named: names[0]) else { return names.count > 2 }
@@ -106,7 +108,7 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// The columns of the properties that have one.
+  /// The columns of all properties that have a column, by the properties' names.
   fileprivate var columnNames: [String: String] {
     var names: [String: String] = [:]
     for attribute in attributes { names[attribute.name] = attribute.name }
@@ -124,7 +126,7 @@ private struct RawRenaming {
   private var entity: (old: String, new: String)?
   private var property: (entity: String, old: String, new: String)?
 
-  /// Returns nil for an operation that renames nothing.
+  /// Creates the names; returns nil for an operation that renames nothing.
   init?(_ subject: OperationSubject, from former: Schema, to model: Schema) {
     (self.former, self.model) = (former, model)
     switch subject {
@@ -145,7 +147,8 @@ private struct RawRenaming {
     {
       names[1] = property.new
     }
-    // The columns of links are named after entities, or after the relationship at the other end.
+    // The columns of a table of links are named after entities, or after the relationship at the other
+    // end.
     if names.count == 3, let relationship, let (join, isSource) = former.joinTable(of: relationship, in: old),
       let owner = model.flattenedEntity(named: names[0]), let renamed = owner.relationship(named: names[1]),
       let (newJoin, isNewSource) = model.joinTable(of: renamed, in: owner)

@@ -1,19 +1,20 @@
-// The rules by which steps refuse existing rows.
+// The rules by which a step refuses existing rows.
 
-/// A condition of an operation on existing rows.
+/// A rule for existing rows that a step requires.
 public enum RefusalRule: String, Sendable, Hashable {
   /// Values must be unique.
   case unique
   /// Each row must have a value.
   case required
-  /// Values must fit the new type of the property.
+  /// Values must be valid for the new type of the property.
   case fitting
-  /// An object may have one link at most.
+  /// An object may have at most one link.
   case single
-  /// References must refer to objects that remain, and that have the required entity.
+  /// References must refer to objects that remain, of the required entity.
   case leading
-  /// A `require` of the author must be true. Its failure is reported like a failure of the author's SQL.
+  /// The query of a `require` must return true. Its failure is reported like a failure of the author's
+  /// SQL.
   case requirement
-  /// A condition of this operation only.
+  /// A condition that only one operation has.
   case other
 }

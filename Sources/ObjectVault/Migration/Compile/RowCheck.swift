@@ -1,9 +1,9 @@
-// A query that must find no rows. A step runs it before it goes on. A plan runs it beforehand, where the
-// file already has the rows that the step will find.
+// A query that must find no rows. A step runs the query before its changes. A plan runs it in advance, if
+// the file already has the rows that the step will find.
 
 internal import CipherSQLite
 
-/// A condition that no row of a store may fulfil.
+/// A condition that no row of a store may meet.
 struct RowCheck: Hashable {
   /// The SQL of a check.
   struct Question: Hashable {
@@ -22,14 +22,14 @@ struct RowCheck: Hashable {
   let message: String
   /// The rule that a plan reports.
   var rule = RefusalRule.other
-  /// The entity, with its name in the step; empty where the check is about several.
+  /// The entity, with its name in the step; empty if the check is about several entities.
   var entity = ""
   var properties: [String] = []
-  /// The entity of the rows that the check finds, where it differs: rows that are to become rows of
-  /// `entity`.
+  /// The present entity of the rows that the check finds, if they only become rows of `entity` in the
+  /// step.
   var rowEntity: String?
-  /// The query for a plan, before the run. It is the same one, unless the check is about tables that the
-  /// run has changed. It is nil where the run computes the values in question.
+  /// The query that a plan runs before all steps. It is the check's own query, unless that needs tables
+  /// which the run has changed. It is nil if the run computes the values.
   var beforehand: Question?
 
   init(
@@ -41,7 +41,7 @@ struct RowCheck: Hashable {
     (self.message, self.rule, self.entity, self.properties) = (message, rule, entity, properties)
   }
 
-  /// Returns the reason for the step's failure.
+  /// Returns the fault with the number and ids of the rows, as the reason for the step's failure.
   func reason(_ count: Int, rows: String) -> String { counted(message, count) + found(count, rows) }
 
   /// Returns the rows' ids, in brackets.
@@ -49,7 +49,7 @@ struct RowCheck: Hashable {
     " (\(count == 1 ? "row" : "rows") \(rows)\(rowEntity.map { " of \($0)" } ?? ""))"
   }
 
-  /// Returns the reason as two sentences, the second of which is the remedy.
+  /// Returns the fault and the remedy as two sentences.
   func sentences(_ count: Int, rows: String) -> String {
     let parts = counted(message, count).split(separator: "; ", maxSplits: 1).map(String.init)
     let remedy = parts.count > 1 ? " \(ended(parts[1].prefix(1).uppercased() + parts[1].dropFirst()))" : ""
@@ -58,8 +58,8 @@ struct RowCheck: Hashable {
 }
 
 extension RowCheck {
-  /// Creates a check of an entity's rows that fulfil a condition.
-  /// - Parameter condition: nil for all rows.
+  /// Creates a check of the rows of an entity that meet a condition.
+  /// - Parameter condition: The condition; nil for all rows.
   init(
     _ rule: RefusalRule, of entity: String, _ properties: [String], at place: EntityPlace,
     where condition: SQL? = nil, message: String
@@ -71,7 +71,7 @@ extension RowCheck {
       properties: properties)
   }
 
-  /// Creates a check of repeated values; `groups` is the query after `FROM`.
+  /// Creates a check of repeated values; `groups` is the text of the query after `FROM`.
   init(
     repeated groups: SQL, of entity: String, _ properties: [String], message: String
   ) {
@@ -86,22 +86,22 @@ extension RowCheck.Question {
 
   /// Creates a query for rows.
   /// - Parameters:
-  ///   - rows: The query after `FROM`.
-  ///   - id: The id of a row.
+  ///   - rows: The text of the query after `FROM`.
+  ///   - id: SQL for the id of a row.
   init(rows: SQL, id: SQL = "\"id\"") {
     self.init("count(*)", of: rows, rows: rows, id: id)
   }
 
   /// Creates a query for groups of rows.
   /// - Parameters:
-  ///   - groups: The query after `FROM`.
-  ///   - id: The id that is reported for a group.
+  ///   - groups: The text of the query after `FROM`.
+  ///   - id: SQL for the id that is reported for a group.
   init(groups: SQL, id: SQL = "max(\"id\")") {
     self.init("count(*)", of: "(SELECT 1 FROM \(groups))", rows: groups, id: id)
   }
 
-  /// Creates a query that finds all rows where there is more than one.
-  /// - Parameter rows: The query after `FROM`.
+  /// Creates a query that counts all rows if there is more than one, else none.
+  /// - Parameter rows: The text of the query after `FROM`.
   init(moreThanOneOf rows: SQL) {
     self.init("CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END", of: rows, rows: rows, id: "\"id\"")
   }
@@ -117,19 +117,21 @@ struct UniqueKeyCheck {
   /// The entity that declares the key.
   let entity: String
   let properties: [String]
-  /// The columns of the key, and for each the rows' new value: an expression over `rows`.
+  /// The columns of the key, and for each column the rows' new value: SQL over a row of `rows`.
   let columns: [SQLName]
   let values: [SQL]
-  /// The rows, as a query after FROM; each has an `id`.
+  /// The rows, as the text of a query after `FROM`; each row has an `id`.
   let rows: SQL
-  /// The existing rows with values of the key, as a query after FROM; nil for none.
+  /// Existing rows that have values of the key already, as the text of a query after `FROM`; nil for
+  /// none.
   let others: SQL?
 
   /// Creates the values of a key.
   /// - Parameters:
-  ///   - entity: The entity, with what it inherits.
-  ///   - value: Returns the rows' new value of a property; nil for NULL, which never equals another NULL.
-  /// - Returns: nil where the rows get NULL in one of the properties.
+  ///   - entity: The entity, with its inherited properties.
+  ///   - value: Returns SQL for the rows' new value of a property; nil for NULL. NULL never equals
+  ///     another NULL.
+  /// - Returns: nil if the rows get NULL in one of the properties.
   init?(
     _ properties: [String], of entity: EntityDescription, rows: SQL, others: SQL?, value: (String) -> SQL?
   ) {
@@ -139,10 +141,10 @@ struct UniqueKeyCheck {
     columns = properties.map { SQLName(entity.relationship(named: $0)?.columnName ?? $0) }
   }
 
-  /// Returns the check that no value repeats. It reports the number, which the engine would not.
+  /// Returns the check that no value repeats. The check counts the repeated values; the engine would not.
   /// - Parameters:
-  ///   - message: The message; nil for the usual one, which fits values that the step does not compute.
-  ///   - source: The present entity of the rows; nil where it is the key's entity.
+  ///   - message: The message; nil for the default one, which fits values that the step does not compute.
+  ///   - source: The present entity of the rows, if that is not the entity of the key.
   func check(_ message: String? = nil, rowsOf source: String? = nil) -> CompiledStatement {
     let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
@@ -160,7 +162,8 @@ struct UniqueKeyCheck {
 }
 
 extension CompiledStatement {
-  /// Creates a statement that must count no row; its SQL has no bound values.
+  /// Creates a statement that fails the step if a query counts any row; the query must have no bound
+  /// values.
   static func check(
     _ question: RowCheck.Question, message: String, rule: RefusalRule = .other, of entity: String = "",
     _ properties: [String] = []

@@ -1,4 +1,4 @@
-// Changes of a model that several operations share, and errors for names that it does not have.
+// Changes of a model that several operations use, and errors for names that the model does not have.
 
 extension Schema {
   func index(of name: String) throws(ModelError) -> Int {
@@ -23,7 +23,7 @@ extension Schema {
     }
   }
 
-  /// Changes a relationship; returns false where there is none of this name.
+  /// Changes a relationship; returns false if the entity has none of this name.
   mutating func changeRelationship(
     of entity: String, named name: String, _ body: (inout RelationshipDescription) -> Void
   ) throws(ModelError) -> Bool {
@@ -43,8 +43,8 @@ extension Schema {
     return index
   }
 
-  /// Returns the relationship that has this one as its inverse, as the indexes of its entity and in that
-  /// entity.
+  /// Returns the relationship whose inverse is a given one: the index of its entity, and its own index in
+  /// that entity; nil if there is none.
   func back(to entity: String, property name: String) -> (Int, Int)? {
     for (owner, description) in entities.enumerated() {
       if let index = description.relationships.firstIndex(where: {
@@ -58,6 +58,7 @@ extension Schema {
 }
 
 extension EntityDescription {
+  /// Refuses a name that a property has already, and one property too many.
   func requireFree(_ name: String) throws(ModelError) {
     // Models between operations may exceed the limits of a final model. This limit bounds the time,
     // because each added name is compared with all others.
@@ -82,6 +83,7 @@ extension EntityDescription {
     didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
   }
 
+  /// Refuses a change of a property that an index uses.
   func requireUnindexed(_ name: String) throws(ModelError) {
     if let index = indexes.first(where: { $0.properties.contains(name) }) {
       throw ModelError(

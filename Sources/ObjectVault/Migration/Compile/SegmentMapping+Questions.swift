@@ -1,24 +1,24 @@
-// What operations read from their segment, and an expression for the rows of one entity.
+// What operations read from their segment, and a restriction of expressions to the rows of one entity.
 
 internal import CipherSQLite
 
 extension SegmentMapping {
-  /// Whether an entity may have rows: an entity that the segment created has none.
+  /// Whether an entity may have rows. An entity that the segment creates has none.
   func hasRows(_ entity: String) -> Bool { entities[entity] != nil }
 
-  /// Whether an expression of the segment gives every row a value.
+  /// Whether the segment has an expression for a property, which gives every row a value.
   func isExpressed(_ entity: String, property name: String) -> Bool { expressions[entity]?[name] != nil }
 
-  /// Whether the segment added a property and no row has a value of it yet, neither by a default nor by
-  /// its inverse.
-  /// - Parameter model: The model so far.
+  /// Whether the segment adds a property that has no value in any row yet, neither from a default nor
+  /// from its inverse.
+  /// - Parameter model: The model after the operations so far.
   func isGivenNothing(_ entity: String, property name: String, in model: Schema) -> Bool {
     guard isAdded(entity, property: name), !isExpressed(entity, property: name),
       let owner = model.entity(named: entity)
     else {
       return false
     }
-    // A property that is added as required is refused where rows exist.
+    // If a property is added as required, the step is refused for existing rows.
     if let attribute = owner.attribute(named: name) {
       return attribute.isOptional && attribute.defaultValue == nil
     }
@@ -26,7 +26,8 @@ extension SegmentMapping {
     return relationship.inverse.map { isAdded(relationship.destination, property: $0) } ?? true
   }
 
-  /// Whether an operation drops a relationship whose inverse the segment has added but not created yet.
+  /// Whether an operation drops a relationship whose inverse this segment adds, so that no table has it
+  /// yet.
   /// - Parameter model: The model before the operation.
   func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
     guard case .dropped(let entity, let name, isRelationship: true) = subject,
@@ -36,18 +37,18 @@ extension SegmentMapping {
     return isAdded(relationship.destination, property: inverse)
   }
 
-  /// Whether the segment added a property or gave it an expression. Its values are not converted yet: only
-  /// a column converts what is stored in it.
+  /// Whether the segment adds a property or gives it an expression. Its values are not converted yet,
+  /// because only storing a value in the column converts it.
   func isNew(_ entity: String, property name: String) -> Bool {
     isAdded(entity, property: name) || isExpressed(entity, property: name)
   }
 
-  /// Whether an entity had a parent before, and so shared the table of another one.
+  /// Whether an entity had a parent before the segment, and so was stored in another one's table.
   func hadParent(_ entity: String) -> Bool {
     entities[entity].flatMap { before.entity(named: $0) }?.parent != nil
   }
 
-  /// Whether the segment already moves links of a relationship, or of its inverse.
+  /// Whether the segment already moves the links of a relationship or of its inverse.
   func movesLinks(of entity: String, _ name: String, in model: Schema) -> Bool {
     let inverse = model.entity(named: entity)?.relationship(named: name).flatMap { relationship in
       relationship.inverse.map { (relationship.destination, $0) }
@@ -58,11 +59,11 @@ extension SegmentMapping {
     }
   }
 
-  /// Whether the segment already picks one of several links.
+  /// Whether an operation of the segment already picks one of several links.
   var picks: Bool { moves.contains { !$0.picking.isEmpty } }
 
-  /// Returns the column that a property had before the segment; nil for an added property, and for one
-  /// without a column.
+  /// Returns the column, in quotes, that a property had before the segment; nil for a property that had
+  /// none.
   func column(_ entity: String, property name: String) -> String? {
     guard let former = former(entity, property: name),
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
@@ -71,15 +72,15 @@ extension SegmentMapping {
     return relationship.hasColumn ? quoted(RelationshipDescription.columnName(former)) : nil
   }
 
-  /// Whether a property was, before the segment, the end of a one-to-one without a column. If it has a
-  /// column now, the segment fills it.
+  /// Whether a property was a one-to-one without a column before the segment. If it has a column now, the
+  /// segment fills that column by a look-up.
   func wasLookedUp(_ entity: String, property name: String) -> Bool {
     guard let former = former(entity, property: name) else { return false }
     return entities[entity].flatMap { before.entity(named: $0) }?.relationship(named: former)?.isLookedUp
       == true
   }
 
-  /// Restricts an expression to the rows of an entity and its subentities; other rows of the table get
+  /// Restricts an expression to the rows of an entity and its subentities. Other rows of the table get
   /// NULL.
   func ofOwnRows(_ expression: String, of entity: String) -> String {
     guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {

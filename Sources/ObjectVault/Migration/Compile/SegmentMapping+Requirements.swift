@@ -1,4 +1,4 @@
-// Columns that must have a value in every row before a segment.
+// Columns that must have no NULL before a segment.
 
 extension SegmentMapping {
   /// A column that must not have NULL before the segment.
@@ -6,12 +6,12 @@ extension SegmentMapping {
     let operation: MigrationOperation
     let entity: String
     let property: String
-    /// The table and entities of its rows before the segment.
+    /// The table and the entities of the rows before the segment.
     let place: EntityPlace
     let column: String
-    /// What a person can do about rows without a value.
+    /// What a person can do about rows without a value, for the error.
     var remedy = ""
-    /// For a to-one with a backfill value: the entity and id that rows without a reference will refer to.
+    /// For a to-one with a backfill value: the object that rows without a reference will refer to.
     var goal: (place: EntityPlace, id: Int64)?
   }
 
@@ -26,7 +26,7 @@ extension SegmentMapping {
         remedy: remedy))
   }
 
-  /// Requires that the target of a to-one's backfill exists, where rows have no reference.
+  /// Requires that the target of a to-one's backfill exists, if any row has no reference.
   mutating func require(
     _ entity: String, property name: String, column: String, by operation: MigrationOperation,
     referringTo destination: String, id: Int64

@@ -1,51 +1,53 @@
-// Maps columns after a segment to names or expressions before it. What operations read from a segment is
-// in SegmentMapping+Questions, what they require of its rows in SegmentMapping+Requirements.
+// Maps columns after a segment to names or expressions before it. SegmentMapping+Questions has what
+// operations read from a segment, SegmentMapping+Requirements what they require of the rows.
 
 internal import CipherSQLite
 
-/// Follows names through a segment: the consecutive schema operations between two data blocks, which are
-/// compiled together.
+/// Follows names through a segment: consecutive schema operations, without a data block between them,
+/// that are compiled together.
 ///
-/// A segment must have the same effect as its operations one after another. So an operation that reads or
-/// changes a value which the segment has yet to compute starts a new segment:
-/// ``OperationRules/needsOwnRun(behind:in:)``. Changes of names follow from an operation's subject;
-/// ``OperationRules/fill(_:in:)`` states its effect on values.
+/// A segment must have the effect of its operations one after another. So an operation that reads or
+/// changes a value which the segment only computes starts a new segment: see
+/// ``OperationRules/needsOwnRun(behind:in:)``. The subject of an operation determines how names change;
+/// ``OperationRules/fill(_:in:)`` states how values change.
 struct SegmentMapping {
   /// Whether an operation has moved existing rows.
   private(set) var hasMovedRows = false
   /// The model before the segment.
   let before: Schema
-  /// Maps each final entity to the entity before; a new entity has no entry.
+  /// Maps each final entity to the entity before the segment. A new entity has no entry.
   private(set) var entities: [String: String]
-  /// Maps, for entities whose properties changed, each final property to the property before; a new
-  /// property has no entry. Other entities are omitted: a step changes few entities, and a set has many
-  /// steps.
+  /// For each final entity whose properties changed: maps each final property to the property before. A
+  /// new property has no entry. Entities without changes are omitted: a step changes few entities, and a
+  /// set has many steps.
   private var properties: [String: [String: String]] = [:]
-  /// Maps final properties to SQL over the former columns, where a plain copy is not enough.
+  /// For each final entity: maps properties to SQL over the former columns, if a plain copy is not
+  /// enough.
   private(set) var expressions: [String: [String: String]] = [:]
-  /// With names before the segment, so that a later renaming does not remove a requirement.
+  /// The columns that must have no NULL, under the names before the segment, which no later renaming
+  /// changes.
   private(set) var mustBeFilled: [RequiredColumn] = []
-  /// The names that dropped entities and properties had when they were dropped, by their names before the
-  /// segment.
+  /// For dropped entities and properties: maps the names before the segment to the names at the drop.
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationLog()
-  /// The moved links. A segment that moves links otherwise changes attributes only.
+  /// The moved links. If there are any, the segment's other operations change only attributes.
   private(set) var moves: [LinkMove] = []
   /// The change of an entity's parent, which is then the only operation of the segment.
   private(set) var parentChange: ParentChange?
 
   /// The properties that the segment added to each final entity.
   private var added: [String: Set<String>] = [:]
-  /// Words whose meaning the segment changes, in lower case, as SQL compares them.
+  /// The words that the segment gives another meaning in SQL, in lower case.
   private var changedWords: Set<String> = []
-  /// Whether tables or views were renamed, added or removed, or links move.
+  /// Whether SQL may find other tables or views, because some are renamed, added or removed, or links
+  /// move.
   private var changesTables = false
 
-  /// The names of entities and properties when they were dropped.
+  /// The names that entities and properties had when they were dropped, by the names before the segment.
   struct DroppedNames {
     var entities: [String: String] = [:]
     var properties: [String: [String: String]] = [:]
-    /// The names of relationships that lost their order.
+    /// The relationships that lost their order.
     var orders: [String: [String: String]] = [:]
   }
 
@@ -63,21 +65,21 @@ struct SegmentMapping {
     return name
   }
 
-  /// Returns the final properties of an entity that existed before, with their former names.
+  /// Maps the final properties of an entity that existed before the segment to their former names.
   func formerNames(of entity: String) -> [String: String] {
     if let names = properties[entity] { return names }
     guard entities[entity] != nil, let former = before.entity(named: entity) else { return [:] }
     return Dictionary(former.propertyNames.map { ($0, $0) }) { first, _ in first }
   }
 
-  /// Changes the names of an entity's properties, and stores the map that they need from then on.
+  /// Changes the map of an entity's properties, which is stored from then on.
   private mutating func changeNames(of entity: String, _ body: (inout [String: String]) -> Void) {
     var names = properties.removeValue(forKey: entity) ?? formerNames(of: entity)
     body(&names)
     properties[entity] = names
   }
 
-  /// Whether an entity and all its properties kept their names and values.
+  /// Whether an entity and all its properties keep their names and values.
   func keepsNames(of entity: EntityDescription) -> Bool {
     guard entities[entity.name] == entity.name, expressions[entity.name]?.isEmpty ?? true,
       added[entity.name]?.isEmpty ?? true
@@ -87,11 +89,11 @@ struct SegmentMapping {
       && entity.relationships.allSatisfy { names[$0.name] == $0.name }
   }
 
-  /// Whether the segment added a property.
+  /// Whether the segment adds a property.
   func isAdded(_ entity: String, property name: String) -> Bool { added[entity]?.contains(name) == true }
 
-  /// Whether the segment changes anything that SQL may refer to; SQL reads the tables as they are before
-  /// it.
+  /// Whether the segment changes anything that SQL may refer to. SQL would read the tables as they are
+  /// before the segment.
   func changes(wordsOf sql: String) -> Bool {
     changesTables || !changedWords.isDisjoint(with: SQLScanner.possibleNames(in: sql))
   }
@@ -167,7 +169,7 @@ struct SegmentMapping {
     parentChange = change
     hasMovedRows = true
     changesTables = true
-    // Inherited properties become the entity's own, or the reverse.
+    // The entity now declares what it inherited, or inherits what it declared.
     var own: [String: String] = [:]
     if change.way == .out {
       for above in change.left {

@@ -1,4 +1,4 @@
-// Records where a step has written, so that these values are checked.
+// Records where a step has written values, so that these are checked.
 
 internal import CipherSQLite
 
@@ -6,7 +6,7 @@ internal import CipherSQLite
 struct TouchedColumns {
   private(set) var columns: [String: Set<String>] = [:]
   private(set) var tables: Set<String> = []
-  /// The tables from which rows may have been deleted; that leaves no values to check.
+  /// The tables from which rows may have been deleted. A deletion leaves no values to check.
   private var emptied: Set<String> = []
 
   /// Every table that was written to, in lower case.
@@ -14,7 +14,7 @@ struct TouchedColumns {
 
   var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
 
-  /// Records what a statement will write: SQLite reports it while it prepares the statement.
+  /// Records what a statement will write. SQLite reports that while it prepares the statement.
   mutating func note(_ action: AuthorizerAction) {
     switch action {
     case .insert(let table): tables.insert(table.lowercased())
@@ -51,18 +51,18 @@ struct TouchedColumns {
     columns.merge(other.columns) { $0.union($1) }
   }
 
-  /// Removes a table, whose columns have been checked.
+  /// Removes a table from the record, because its columns have been checked.
   mutating func remove(_ table: String) {
     columns[table.lowercased()] = nil
     tables.remove(table.lowercased())
   }
 
-  /// Whether a statement updates a column of existing rows; replaced rows do not count.
+  /// Whether a statement may update a column of existing rows. Inserted and replaced rows do not count.
   func updates(_ table: String, column: String) -> Bool {
     columns[table.lowercased()]?.contains(column.lowercased()) == true
   }
 
-  /// Whether anything of a table was touched.
+  /// Whether anything in a table was written, apart from deletions.
   func contains(_ entity: String) -> Bool {
     tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false
   }

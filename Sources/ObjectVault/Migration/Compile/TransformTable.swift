@@ -1,5 +1,5 @@
-// The functions of the app that steps call. This layer has no objects (those are in
-// Store/ObjectTransform): a run calls something that changes rows.
+// The functions of the app that steps call. This layer has no objects, so a run only calls a protocol;
+// Store/ObjectTransform implements it.
 
 internal import CipherSQLite
 internal import Foundation
@@ -13,16 +13,17 @@ struct TransformWork {
   let storeID: UUID?
   /// The generation of the store; nil for a store that is being created.
   let generation: Int64?
-  /// Called after each batch with the number of finished rows, and of all rows. Throws when the run is to
-  /// be cancelled.
+  /// Called after each batch with the number of finished rows and the number of all rows. Throws if the
+  /// run is to be cancelled.
   let advance: (_ done: Int, _ all: Int) throws -> Void
 }
 
 /// A function of the app that changes objects.
 protocol RowTransform: Sendable {
   /// Runs the function.
-  /// - Returns: The columns that it wrote.
-  /// - Throws: ``TransformFailure`` where the function failed, or did what its step does not declare.
+  /// - Returns: The columns that the function wrote.
+  /// - Throws: ``TransformFailure`` if the function failed, or did something that its step does not
+  ///   declare.
   func run(_ work: TransformWork) throws -> TouchedColumns
 }
 
@@ -36,7 +37,7 @@ struct TransformFailure: Error {
 /// A function of the app that an operation calls.
 struct AppFunction {
   let name: String
-  /// The entity whose objects, or whose values, the function gets.
+  /// The entity whose objects, or whose property's values, the function gets.
   let entity: String
   /// Whether the function gets values of a property, and not objects.
   let takesValues: Bool
@@ -53,8 +54,7 @@ struct TransformTable: Sendable {
     values.merge(other.values) { $1 }
   }
 
-  /// Returns why the function with this name does not fit a call; nil where it fits, or where there is
-  /// none.
+  /// Returns why the function of this name does not fit a call; nil if it fits, or does not exist.
   func misfit(_ function: AppFunction) -> String? {
     guard !covers(function) else { return nil }
     return function.takesValues
@@ -71,7 +71,7 @@ struct TransformTable: Sendable {
   }
 }
 
-// Functions cannot be compared: two sets of steps are equal where their functions have equal names.
+// Functions cannot be compared. Two tables are equal if their functions have the same names.
 extension TransformTable: Hashable {
   static func == (left: TransformTable, right: TransformTable) -> Bool {
     left.objects.keys == right.objects.keys && left.values.keys == right.values.keys

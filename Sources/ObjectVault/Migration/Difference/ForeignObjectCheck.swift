@@ -1,25 +1,24 @@
-// Checks that foreign views and triggers, which the store did not create, still work after the steps of a
-// transaction: a save that fires a broken trigger would fail every time. ForeignReaders finds what a plan
-// can see beforehand. A list of values without column names, or an index that is used by its name, can be
-// checked only on the changed tables.
+// Checks that foreign views and triggers, which no step created, still work after the steps of a
+// transaction: otherwise every save that fires a broken trigger would fail. Most faults are found in
+// advance, by ForeignReaders in a plan. Two can be found only on the changed tables: a list of values
+// without column names, and an index that SQL names.
 
 internal import CipherSQLite
 
-/// The foreign views and triggers that the engine can run before the steps.
+/// The foreign views and triggers that work before the steps.
 struct ForeignObjectCheck {
   private let fitting: [ForeignObject]
 
-  /// Finds them in a file that has the tables of a model.
+  /// Finds the working views and triggers of a file that has the tables of a model.
   init(_ model: Schema, _ connection: Connection) throws {
     fitting = try ForeignObjects(layout: model.layout).readers(connection).filter {
       try $0.misfit(connection) == nil
     }
   }
 
-  /// Checks that the same views and triggers still run.
+  /// Checks that these views and triggers still work.
   /// - Parameter model: The model after the steps.
-  /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)`` with those that the engine can no longer
-  ///   run.
+  /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)`` with those that do not.
   func requireFit(_ model: Schema, _ connection: Connection) throws {
     guard !fitting.isEmpty else { return }
     let misfits = try ForeignObjects(layout: model.layout).readers(connection).filter(fitting.contains)
@@ -35,7 +34,7 @@ struct ForeignObjectCheck {
 }
 
 extension ForeignObject {
-  /// Returns the engine's error for a view or a trigger; nil where it runs.
+  /// Returns the engine's error for a view or a trigger; nil if it works.
   func misfit(_ connection: Connection) throws -> String? {
     do {
       let text =
@@ -51,11 +50,12 @@ extension ForeignObject {
   }
 
   /// Whether an engine's message has a name that the object uses. The engine checks everything that a
-  /// statement reads, and does not report the object in which it found the fault.
+  /// statement uses, and its message does not name the faulty object.
   func isNamed(in message: String) -> Bool {
     !SQLTemplate.words(message).isDisjoint(with: SQLTemplate.words(sql).subtracting(Self.wordsOfMessages))
   }
 
+  /// Words of the engine's messages, which are not names.
   private static let wordsOfMessages: Set<String> = [
     "no", "such", "table", "column", "columns", "function", "index", "has", "named", "main", "but", "values",
     "were", "expected", "for", "got",

@@ -1,9 +1,9 @@
-// Foreign objects of a file: those of neither its model nor the store itself. A foreign trigger may change
-// rows at each save, which objects in memory do not show.
+// Foreign objects of a file, which belong neither to its model nor to the store itself. A foreign trigger
+// may change rows at each save, without a notice to objects in memory.
 
 internal import CipherSQLite
 
-/// A table, view, trigger or index that is neither the model's nor the store's own.
+/// A table, view, trigger or index that belongs neither to the model nor to the store itself.
 struct ForeignObject: Hashable {
   let type, name, table, sql: String
 
@@ -16,12 +16,13 @@ struct ForeignObject: Hashable {
   /// The SQL that drops the object.
   var drop: String { "DROP \(type.uppercased()) \(SQLName(name));" }
 
-  /// The advice to a person.
+  /// The advice to a person: how to remove the object, and what to write instead.
   var remedy: String {
     let other =
       switch type {
       case "table": ""
-      // No step runs while the store's table has a foreign index, so the index has to be dropped first.
+      // No step runs while a table of the store has a foreign index, so the index has to be dropped
+      // first.
       case "index": "; then a step can create it: create raw index"
       default: ", or let a step create it: create raw \(type)"
       }
@@ -38,12 +39,12 @@ struct ForeignObjects {
   /// Returns a sentence for each foreign object of a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
-  /// Returns a sentence for each object for which steps are refused before the first one runs: objects
-  /// that a step would drop without a notice, objects whose name a step gives, and objects that name
-  /// something which a step removes.
+  /// Returns a sentence for each object because of which the steps are refused before the first one runs:
+  /// a trigger that a step would drop without a notice, an object whose name a step uses, and an object
+  /// that names something which a step removes.
   func obstacles(to steps: [CompiledStep], _ connection: Connection) throws -> [String] {
     let found = try found(connection)
-    // A store without foreign objects needs no layouts of the models of all steps.
+    // Without foreign objects, the layouts of all models are not needed.
     guard !found.isEmpty else { return [] }
     let doomed = doomed(found, by: steps)
     let readers = found.filter { $0.type != "index" && !doomed.contains($0) }
@@ -51,8 +52,8 @@ struct ForeignObjects {
       + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
 
-  /// Returns sentences about objects whose names steps give to tables, indexes and raw objects. A raw
-  /// object replaces one of the same kind. Triggers have a separate name space.
+  /// Returns sentences about objects whose names the steps give to tables, indexes or raw objects. A raw
+  /// object may replace a foreign object of its kind. Triggers have a name space of their own.
   private func taken(_ found: [ForeignObject], from steps: [CompiledStep]) -> [String] {
     var left = found.filter { found in
       // A foreign index on a store's table is reported as a difference from the model.
@@ -63,8 +64,8 @@ struct ForeignObjects {
     let names = Set(found.map(\.name) + layout.tables.map(\.name))
     var lines: [String] = []
     if let first = steps.first {
-      // Rebuilds and moves use temporary tables with such names. A leftover table does not stop a step,
-      // but a view cannot be dropped as a table.
+      // Rebuilds and moves use temporary tables with such names. A step drops a leftover table, but it
+      // cannot drop a view as a table.
       let passing = left.filter { found in
         found.type == "view" && ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
       }
@@ -91,7 +92,7 @@ struct ForeignObjects {
     return lines
   }
 
-  /// Returns the remedy for an object whose name a step gives, with a line of SQL.
+  /// Returns the advice for an object whose name a step uses, with a line of SQL.
   private func remedy(_ found: ForeignObject, among names: Set<String>) -> String {
     guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
     let free = SQLName(freeName("\(found.name)_before", among: names))
@@ -101,10 +102,10 @@ struct ForeignObjects {
   }
 
   /// Returns the foreign triggers that steps would drop without a notice, by rebuilding their table. A
-  /// trigger that this step or an earlier one creates belongs to the store from then on.
+  /// trigger that this step or an earlier one creates is no longer foreign then.
   private func doomed(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
-    // For each rebuilt table, the triggers that the steps up to the first rebuild have created.
+    // For each rebuilt table, the triggers that the steps up to and including its first rebuild create.
     var claimed: [String: Set<String>] = [:]
     for step in steps {
       // Only triggers count: a view or an index may have the name of a trigger.
@@ -141,7 +142,7 @@ struct ForeignObjects {
     }
   }
 
-  /// Whether the engine has created the object for itself; SQL cannot give another object such a name.
+  /// Whether the engine has created an object for itself; SQL cannot create an object with such a name.
   private static func isEngines(_ type: String, named name: String) -> Bool {
     switch type {
     case "index": name.hasPrefix("sqlite_autoindex_")
@@ -151,7 +152,8 @@ struct ForeignObjects {
   }
 }
 
-/// A name that a model gives to something in a file, in lower case, as SQL compares it.
+/// A name that a model gives to a table, an index or a raw object, in lower case, because SQL ignores
+/// case.
 private struct GivenName: Hashable {
   let type, name: String
   let isRaw: Bool

@@ -1,10 +1,12 @@
-// Finds foreign views, triggers and tables that name something which a step removes. SQLite 3.15 allows
-// the step, and they fail when they are used; from 3.25 on SQLite changes no column while one of them is
-// broken. This check refuses the steps on both engines, before the first one runs.
+// Finds foreign views, triggers and tables that name something which a step removes. With SQLite 3.15 the
+// step would run, and these objects would fail when they are used. From 3.25 on, SQLite refuses to change
+// a column while such an object is broken. This check refuses the steps with both engines, before the
+// first step runs.
 
 internal import CipherSQLite
 
-/// The foreign views, triggers and foreign keys that name the store's tables.
+/// The foreign views and triggers, and the foreign tables with references, that may name the store's
+/// tables.
 struct ForeignReaders {
   let connection: Connection
   /// The views, triggers and tables.
@@ -22,7 +24,7 @@ struct ForeignReaders {
       for part in step.parts where !part.isData {
         let gone = Gone(from: part.before.layout, to: part.model.layout)
         guard !gone.isNothing else { continue }
-        // A raw object that a step created has replaced a foreign one of the same kind and name.
+        // A raw object that a step has created replaces a foreign object of its kind and name.
         left.removeAll { reader in
           part.before.rawObjects.contains {
             $0.kind.rawValue == reader.type && $0.name.asciiLowercased == reader.name.asciiLowercased
@@ -35,8 +37,8 @@ struct ForeignReaders {
     return lines
   }
 
-  /// Removes from `left` the objects that one change conflicts with, and returns them.
-  /// - Parameter title: The change, as sentences name it.
+  /// Removes from `left` the objects that conflict with a change, and returns these with the cause.
+  /// - Parameter title: The name of the change in sentences.
   private func take(_ gone: Gone, _ title: String, from left: inout [ForeignObject]) throws -> [(
     reader: ForeignObject, cause: String
   )] {
@@ -48,8 +50,8 @@ struct ForeignReaders {
     return told
   }
 
-  /// Adds the objects that name a view which has to be dropped, and so on. Triggers on a view are dropped
-  /// with it.
+  /// Adds the objects that name a view which has to be dropped, directly or through other views. Triggers
+  /// on such a view are omitted: they are dropped with it.
   private func addReaders(
     among readers: [ForeignObject], to told: inout [(reader: ForeignObject, cause: String)]
   ) {
@@ -66,7 +68,8 @@ struct ForeignReaders {
     }
   }
 
-  /// Returns the remedy. Only a step before can create the object; the step itself would do it too late.
+  /// Returns the advice. Only an earlier step can create the object; the step itself would do so too
+  /// late.
   private static func remedy(_ reader: ForeignObject) -> String {
     "Drop it with the sqlcipher shell (\(reader.drop)), or "
       + (reader.type == "table"
@@ -74,7 +77,7 @@ struct ForeignReaders {
         : "let an earlier step create it: create raw \(reader.type)")
   }
 
-  /// The tables and columns that one change removes; a renamed one counts under its former name.
+  /// The tables and columns that a change removes. A renamed one is removed under its former name.
   private struct Gone {
     var tables: [String] = []
     var columns: [(table: String, name: String)] = []
@@ -95,6 +98,7 @@ struct ForeignReaders {
     var isNothing: Bool { tables.isEmpty && columns.isEmpty }
   }
 
+  /// Returns why a change conflicts with an object; nil if it does not.
   private func cause(of reader: ForeignObject, _ gone: Gone, _ change: String) throws -> String? {
     if reader.type == "table" {
       let keys = try connection.tableInfo(reader.name).foreignKeys
@@ -127,8 +131,8 @@ struct ForeignReaders {
     return hit.map { "names \($0.table).\($0.name), which \(change) drops or renames" }
   }
 
-  /// Returns the columns that a view reads, in lower case. This does not work for triggers: no statement
-  /// reads the columns that a trigger's header names.
+  /// Returns the columns that a view reads, in lower case. For a trigger this would not work, because no
+  /// statement reads the columns in the trigger's header.
   private func columns(of reader: ForeignObject) throws -> Set<Column> {
     var columns: Set<Column> = []
     try connection.withAuthorizer { action in
@@ -144,8 +148,8 @@ struct ForeignReaders {
 }
 
 extension Connection {
-  /// Returns a statement that makes the engine read a table's triggers for an event: `insert`, `update` or
-  /// `delete`.
+  /// Returns a statement that makes the engine compile the triggers of a table for an event: `insert`,
+  /// `update` or `delete`.
   func statement(firing event: String?, on table: String) throws -> SQL {
     let columns = try tableInfo(table).columns.map { SQLName($0.name) }
     switch event {

@@ -1,8 +1,9 @@
-// The proposed step from the steps' model to the classes' model, for a person to review.
+// The proposed step, which leads from the model of the steps to the model of the classes. A person
+// reviews it.
 
 internal import CipherSQLite
 
-/// A proposal of the operations from the model after the last step to a schema.
+/// The proposed operations, which change the model after the last step into that of a schema.
 ///
 /// ```swift
 /// let steps = try MigrationSet.embedded(AppMigrations.steps)
@@ -10,41 +11,41 @@ internal import CipherSQLite
 /// let text = proposal.lines.joined(separator: "\n")
 /// ```
 ///
-/// A person has to review it: two models do not show whether an attribute was renamed, or dropped and
-/// another one added.
+/// A person has to review the proposal: two models do not show whether an attribute was renamed, or
+/// dropped and another one added.
 public struct MigrationProposal: Sendable, Hashable {
-  /// The operations, in order; empty where the models are equal.
+  /// The operations, in order; empty if the models are equal.
   public let operations: [MigrationOperation]
-  /// Possible renamings. Without a statement about them, ``operations`` drops the old property and adds
-  /// the new one.
+  /// Possible renamings that were not stated. In each case, ``operations`` drops the old property or
+  /// entity and adds the new one.
   public let doubts: [MigrationRenaming]
-  /// What is lost for good, such as `User.city`.
+  /// The data that is lost, such as `User.city`.
   public let losses: [String]
-  /// The to-manys that remain but lose all members, keyed by the loss that causes this: `Post.user` for
+  /// The to-manys that remain but lose all members, keyed by the loss that causes it: `Post.user` for
   /// `User.posts`.
   public let emptied: [String: [String]]
   /// What a person has to check before the step can be used.
   public var notes: [String] { remarks + servedHints.map(\.note) }
-  /// The notes without those of ``servedHints``.
+  /// The notes except those of ``servedHints``.
   package let remarks: [String]
-  /// Former names in classes whose renaming may have been done already.
+  /// Former names in classes whose renaming the steps may have done already.
   package let servedHints: [RenamingDoubt]
 
   /// The operations as lines of a migration file.
   public var lines: [String] { operations.map(\.description) }
 
-  /// The losses as texts for people, each with the losses that it causes elsewhere.
+  /// The losses as texts for people, each with the to-manys that it empties.
   package var lossTexts: [String] { losses.map { lossText($0, emptied) } }
 }
 
 extension MigrationSet {
-  /// Proposes the operations from the model after the last step to a schema.
+  /// Proposes the operations that change the model after the last step into that of a schema.
   /// - Parameters:
   ///   - schema: The schema of the classes.
-  ///   - renaming: The renamings. What a class or the schema declares by `.renamed(from:)` needs no
-  ///     repetition.
+  ///   - renaming: The renamings. A renaming that a class or the schema declares by `.renamed(from:)`
+  ///     need not be repeated.
   /// - Returns: The proposal.
-  /// - Throws: As ``model(at:)``; ``StoreError/noEntity(name:similar:)``,
+  /// - Throws: The errors of ``model(at:)``; ``StoreError/noEntity(name:similar:)`` and
   ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that does not
   ///   exist; ``StoreError/renamingRefused(_:reason:)`` for two renamings that contradict each other, and
   ///   for a new name that the steps have already.
@@ -52,11 +53,11 @@ extension MigrationSet {
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
     let model = try model(at: version)
-    // Renamings of properties use the new names of their entities; the former names are accepted, too.
+    // Renamings of properties need the new names of their entities; the former names are accepted, too.
     let entities = schema.renamings(renaming.filter(\.isOfEntity), from: model)
     let renaming = entities + renaming.filter { !$0.isOfEntity }.map { $0.following(entities, in: schema) }
     try Self.check(renaming, from: model, to: schema)
-    // In operations and classes, entities have their new names.
+    // The model with the new names of entities, as in the operations and the classes.
     let renamed = model.renamingEntities(renaming, beside: schema)
     try schema.checkHints(from: model, renamed, beside: renaming)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
@@ -71,6 +72,8 @@ extension MigrationSet {
       servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }
 
+  /// Refuses renamings that contradict each other, do not fit the old model, or have a name that the new
+  /// model lacks.
   private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
     throws(StoreError)
   {
@@ -95,7 +98,7 @@ extension MigrationSet {
     }
   }
 
-  /// Returns the differences that remain after the operations, as text.
+  /// Returns the differences that would remain after the operations, as text.
   private static func faults(_ step: MigrationStep, from model: Schema, to schema: Schema) -> [String] {
     guard !step.operations.isEmpty else { return [] }
     do {
@@ -107,8 +110,7 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
-  /// Returns the renaming of a property with the new name of its entity, where it was given with the
-  /// former one.
+  /// Returns the renaming of a property with the new name of its entity, if it has the former one.
   fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
     guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
       return self
@@ -117,7 +119,7 @@ extension MigrationRenaming {
     return self
   }
 
-  /// Returns the error for two renamings of the same name, or to the same name.
+  /// Returns the error for two renamings of one name, or to one name.
   func contradiction(to other: MigrationRenaming) -> StoreError {
     .renamingRefused(
       "\(self)",
@@ -126,7 +128,7 @@ extension MigrationRenaming {
         : "\(other) gives the name \(newPath) as well; remove one of the two")
   }
 
-  /// Returns the error for a renaming that does not fit a model; mostly the new name is taken.
+  /// Returns the error for a renaming that does not fit a model, mostly because the new name is taken.
   fileprivate func refusal(in model: Schema, _ error: ModelError) -> StoreError {
     let names =
       switch self {
@@ -148,6 +150,7 @@ extension MigrationRenaming {
     if case .property(let entity, _, _) = self { "\(entity).\(name)" } else { name }
   }
 
+  /// Returns the error for a renaming of something that a model does not have.
   fileprivate func failure(in model: Schema) -> StoreError {
     switch self {
     case .entity(let name, _):
@@ -161,7 +164,7 @@ extension MigrationRenaming {
     }
   }
 
-  /// Returns the pairs of a dropped and an added property, or entity, that are alike.
+  /// Returns the possible renamings: pairs of a dropped and an added entity or property that are alike.
   fileprivate static func doubts(in operations: [MigrationOperation], from model: Schema)
     -> [MigrationRenaming]
   {
@@ -194,7 +197,7 @@ extension MigrationRenaming {
 }
 
 extension EntityDescription {
-  /// Whether at least half of the properties have the same names.
+  /// Whether the two entities have at least half of their properties' names in common.
   fileprivate func resembles(_ other: EntityDescription) -> Bool {
     let (own, others) = (Set(propertyNames), Set(other.propertyNames))
     return own.intersection(others).count * 2 >= max(own.count, others.count, 1)

@@ -1,30 +1,30 @@
 // Checks of a set in which steps were folded into one.
 
 extension MigrationSet {
-  /// The number of the last step that replaces several; 0 without one. A store whose version is lower, and
-  /// not 0, is refused.
+  /// The number of the last step that replaces several; 0 if no step does. A store with a lower version
+  /// other than 0 is refused.
   public var foldedVersion: Int { steps.last { !$0.folds.isEmpty }?.number ?? 0 }
 
-  /// Returns the steps with a placeholder for each folded one, so that the numbers begin with 1 and
-  /// histories are compared step by step.
-  /// - Throws: ``StoreError/historyConflict(_:)`` for a file that has the number of a folded step and
+  /// Returns the steps with a placeholder for each folded one, so that the numbers begin with 1 and a
+  /// history can be compared step by step.
+  /// - Throws: ``StoreError/historyConflict(_:)`` for a step that has the number of a folded one, but
   ///   another checksum.
   static func unfolded(_ steps: [MigrationStep]) throws -> [MigrationStep] {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }) else { return steps }
     for step in steps where (1...fold.number).contains(step.number) && step != fold {
-      // An interrupted folding leaves the files of the folded steps; these are accepted.
+      // An interrupted folding leaves the files of the folded steps; these files are accepted.
       guard step.number < fold.number, fold.folds[step.number - 1].checksum == step.checksum else {
         throw StoreError.historyConflict(
           .duplicate(number: step.number, files: [step.fileName, fold.fileName]))
       }
     }
-    // Steps with numbers below 1 are kept here; the check of all numbers refuses them.
+    // Steps with numbers below 1 are kept; the check of all numbers refuses them.
     return fold.folds.dropLast().map { MigrationStep($0) }
       + steps.filter { $0.number >= fold.number || $0.number < 1 }
   }
 
-  /// Checks that steps exist for a store of a version.
-  /// - Throws: ``StoreError/historyConflict(_:)`` where the next step was folded into a later one.
+  /// Checks that the steps can continue a store of a version.
+  /// - Throws: ``StoreError/historyConflict(_:)`` if the next step was folded into a later one.
   func requireReach(from version: Int) throws {
     guard version > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), version < fold.number else {
       return
@@ -33,8 +33,8 @@ extension MigrationSet {
       .folded(version: version, into: fold.number, name: fold.name, release: fold.folds[version].release))
   }
 
-  /// Checks that steps can run again after a rollback to a version; folded steps run only as a whole.
-  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)`` with the numbers of steps that can be
+  /// Checks that the steps can run again after a rollback to a version. Folded steps run only together.
+  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)`` with the number of steps that can be
   ///   repeated.
   func requireRepeatable(after target: Int, of version: Int) throws {
     guard target > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), target < fold.number else {
@@ -47,10 +47,10 @@ extension MigrationSet {
         + "together; repeat all \(version) steps\(least)")
   }
 
-  /// Checks that the steps make the model that a store has at a version. Other steps are compared by their
-  /// checksums. A step that replaces folded ones keeps the checksum of the original step, while its text
-  /// is new, so its model is compared.
-  /// - Throws: ``StoreError/historyConflict(_:)`` where the models differ.
+  /// Checks that the steps make the model that a store has. Other steps are compared by their checksums.
+  /// A step that replaces folded ones keeps the checksum of the original step although its text is new,
+  /// so its model is compared.
+  /// - Throws: ``StoreError/historyConflict(_:)`` if the models differ.
   func requireModel(_ model: Schema, at version: Int) throws {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }), version >= fold.number else { return }
     let made = try self.model(at: version)

@@ -1,14 +1,14 @@
-// Proposes changes of parents. They come before properties are dropped, because inherited properties
-// become an entity's own, or the reverse.
+// Proposes changes of parents. These come before properties are dropped, because an inherited property
+// may become the entity's own, or an own one may become inherited.
 
 extension OperationProposer {
-  /// Proposes the changes of parents, from the root down.
+  /// Proposes the changes of parents, root entities first.
   mutating func setParents() {
     for entity in new.canonical.parentsFirst {
       guard let former = present.entity(named: entity.name), former.parent != entity.parent else { continue }
       if let parent = entity.parent {
         makeParent(parent)
-        // From one table to another, an entity first gets its own table.
+        // An entity that moves from one table to another first gets its own table.
         if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
           setNoParent(entity)
         }
@@ -22,8 +22,8 @@ extension OperationProposer {
     }
   }
 
-  /// Gives an entity its own table, and drops inherited properties that it is not to have; later
-  /// operations would confuse them with new properties of the same name.
+  /// Gives an entity its own table, and drops the formerly inherited properties that the new model does
+  /// not have. Later operations would take them for new properties of equal names.
   private mutating func setNoParent(_ entity: EntityDescription) {
     let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
     add(.setParent(entity.name, to: nil))
@@ -50,9 +50,9 @@ extension OperationProposer {
     add(.createEntity(new.written(entity, isThere: isUnpaired)))
   }
 
-  /// Drops properties that have the name of a new entity's property in the same table and are to go
-  /// anyway. Mostly they belong to entities that are dropped later, because their subentities need the new
-  /// entity first.
+  /// Drops properties that would clash with a property of a new entity in its table, if the new model
+  /// does not have them. Mostly they belong to entities that are dropped only later, because their
+  /// subentities need the new entity first.
   private mutating func dropNamesakes(of entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent) else { return }
     for other in present.hierarchy(of: above) {
@@ -60,8 +60,9 @@ extension OperationProposer {
     }
   }
 
-  /// Drops a property with the name of an inherited one but another meaning: whichever of the two is not
-  /// in the new model.
+  /// Resolves equal names of properties in an entity and its new ancestors. The ancestor's property is
+  /// dropped if only the entity is to have it. Otherwise the entity's own is dropped, unless both are
+  /// attributes of one type.
   private mutating func dropMisfits(_ entity: EntityDescription, below parent: String) {
     guard let own = present.entity(named: entity.name), let above = present.entity(named: parent) else {
       return
@@ -76,7 +77,7 @@ extension OperationProposer {
     }
   }
 
-  /// Drops a property with its indexes, including those of subentities.
+  /// Drops a property with its indexes, including the indexes of subentities.
   private mutating func drop(_ name: String, of owner: EntityDescription) {
     for entity in [owner] + present.descendants(of: owner) {
       for index in entity.indexes where index.properties.contains(name) {
@@ -88,7 +89,7 @@ extension OperationProposer {
         ? .dropRelationship(owner.name, name) : .dropAttribute(owner.name, name))
   }
 
-  /// Drops the unique indexes over values that are not unique among all objects of the parent.
+  /// Drops the unique indexes whose values need not be unique among the parent's objects.
   private mutating func dropUniqueness(_ name: String, below parent: String) {
     guard let own = present.entity(named: name), own.parent == nil,
       let above = present.flattenedEntity(named: parent)
@@ -99,8 +100,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops properties of the same name that would clash in the shared table, where one of them is to go
-  /// anyway. If it went later, it would be confused with the other.
+  /// Drops one of two properties that would clash in the shared table, if the new model does not have it.
+  /// A later drop would be applied to the other property.
   private mutating func dropClashes(_ entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent), let own = present.entity(named: entity.name) else {
       return
@@ -110,7 +111,7 @@ extension OperationProposer {
     for other in theirs {
       for member in ours where member.name != other.name {
         for name in member.propertyNames where other.spelling(of: name) != nil {
-          // What both the entity and an ancestor have is merged.
+          // A property that both the entity and an ancestor have is merged.
           if member.name == entity.name, line.contains(other.name), other.declares(name) { continue }
           dropOne(name, [member.name, other.name])
         }
@@ -118,8 +119,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops a property from the first of some entities that is not to have it. Names are compared without
-  /// regard to case, as columns are.
+  /// Drops a property from the first of some entities that does not have it in the new model. Names are
+  /// compared without regard to case, like names of columns.
   private mutating func dropOne(_ name: String, _ entities: [String]) {
     for entity in entities.compactMap({ present.entity(named: $0) }) {
       guard let own = entity.spelling(of: name), new.entity(named: entity.name)?.declares(own) != true

@@ -1,18 +1,18 @@
-// A former name in a class whose renaming may have been done already. The type has the advice for authors
-// of steps, and for programs whose opening makes the steps.
+// A former name in a class whose renaming may have been done already. The type states the advice for
+// authors of steps, and for programs that let the opening of a store make the steps.
 
-/// A class declares a former name for itself or for a property, and the steps have both names.
+/// A class declares a former name for itself or for a property, but the steps have both names.
 package struct RenamingDoubt: Sendable, Hashable {
-  /// The declared renaming; for a property with the present name of its class.
+  /// The declared renaming. A renaming of a property has the present name of its class.
   package let renaming: MigrationRenaming
 
-  /// The advice for an author of steps: to state ``MigrationRenaming``s.
+  /// The advice for an author of steps, which is to state ``MigrationRenaming``s.
   package var note: String {
     "\(question(of: "the steps have")) if not, state each renaming that is still to be made"
   }
 
-  /// Returns the advice for a program without its own steps, which can change only its classes.
-  /// - Parameter both: What has both names, such as `the store has`.
+  /// Returns the advice for a program without its own steps. It can change only its classes.
+  /// - Parameter both: The subject of the sentence, such as `the store has`.
   func reason(of both: String) -> String {
     "\(question(of: both)) if not, rename it in a step of your own"
   }

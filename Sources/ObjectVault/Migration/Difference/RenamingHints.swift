@@ -1,8 +1,8 @@
-// The former names that classes declare, and the renamings that follow. A hint remains in its class after
-// the renaming was done.
+// The former names that classes declare (hints), and the renamings that follow from these. A hint remains
+// in its class after the renaming was done.
 
-/// The hints of one class, compared with the properties that its entity has in the steps; or those of a
-/// schema, compared with the entities of the steps.
+/// The hints of one class, compared with the entity's properties in the steps; or the hints of a schema,
+/// compared with the entities in the steps.
 struct RenamingHints {
   /// The entity of the properties; nil for hints about entities.
   private let entity: String?
@@ -11,10 +11,9 @@ struct RenamingHints {
   /// The names in the steps.
   private let former: Set<String>
   private let hints: [String: String]
-  /// The renamings, in an order in which each new name is free.
+  /// The renamings, in an order in which each new name is unused at its renaming.
   private(set) var renamings: [MigrationRenaming] = []
-  /// Pairs of renamings of one former name to two new ones: the refused one, and the one that it
-  /// contradicts.
+  /// Renamings of one former name to two new ones: the refused renaming, and the one that it contradicts.
   private(set) var contradictions: [(renaming: MigrationRenaming, other: MigrationRenaming)] = []
 
   /// Creates the hints about the properties of a class.
@@ -33,7 +32,7 @@ struct RenamingHints {
     (self.entity, self.names, self.former) = (entity, names, Set(former))
     let former = self.former
     let told = names.compactMap { name in hint(name).map { (name, $0) } }
-    // A hint with a former name that the steps do not have has no effect.
+    // A hint has no effect if the steps do not have the former name.
     hints = Dictionary(told.filter { $0 != $1 && former.contains($1) }) { first, _ in first }
     for name in names where !former.contains(name) { follow(from: name) }
   }
@@ -42,8 +41,8 @@ struct RenamingHints {
     entity.map { .property(entity: $0, old, to: new) } ?? .entity(old, to: new)
   }
 
-  /// Follows the hints from a new name: it gets the values of its former name. That name becomes free, and
-  /// may get values by a hint, too.
+  /// Follows the hints from a new name, which gets the values of its former name. The former name then is
+  /// unused, and may get values by a hint of its own.
   private mutating func follow(from name: String) {
     var name = name
     while let old = hints[name] {
@@ -53,15 +52,16 @@ struct RenamingHints {
         return
       }
       renamings.append(next)
-      // A name that remains in the class gets new values only by its own hint. A name that leaves the
-      // class just gives its values.
+      // A name that the class still has gets new values only by its own hint. A name that the class no
+      // longer has only gives its values.
       guard names.contains(old), leadsOut(old) else { return }
       name = old
     }
   }
 
-  /// Whether the chain of hints from a name ends at a name that the class no longer has; then all names of
-  /// the chain shift by one. In a cycle, or where the last name remains, that may have been done already.
+  /// Whether the chain of hints from a name ends at a name that the class no longer has. Then each name
+  /// of the chain gets the values of the next one. If the chain is a cycle, or the class still has its
+  /// last name, this may have been done already.
   private func leadsOut(_ name: String) -> Bool {
     var (name, seen): (String, Set<String>) = (name, [])
     while names.contains(name), seen.insert(name).inserted {
@@ -71,9 +71,9 @@ struct RenamingHints {
     return !names.contains(name)
   }
 
-  /// Returns the hints whose renaming may have been done: the steps have both names, and the former one
-  /// leaves the class or has a hint, too.
-  /// - Parameter told: The renamings that were stated.
+  /// Returns the hints whose renaming may have been done already: the steps have both names, and the
+  /// class does not have the former name, or has it with a hint.
+  /// - Parameter told: The stated renamings. A hint that these cover is not returned.
   func doubts(beside told: [MigrationRenaming]) -> [RenamingDoubt] {
     names.compactMap { name in
       guard former.contains(name), let old = hints[name],
@@ -87,11 +87,11 @@ struct RenamingHints {
 }
 
 extension Schema {
-  /// Returns the hints of all classes whose renaming may have been done.
+  /// Returns the hints of all classes whose renaming may have been done already.
   /// - Parameters:
   ///   - model: The model of the steps, with the new names of entities: see
   ///     ``renamingEntities(_:beside:)``.
-  ///   - told: The renamings that were stated.
+  ///   - told: The stated renamings.
   func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [RenamingDoubt] {
     let ofEntities = RenamingHints(self, former: model.entities.map(\.name)).doubts(beside: told)
     return ofEntities
@@ -103,18 +103,18 @@ extension Schema {
       }
   }
 
-  /// Returns the stated renamings, with the renamings of entities that this schema declares by
-  /// ``Entity/renamed(from:)``. Renamings of properties are found after their entities have their new
-  /// names.
+  /// Returns the stated renamings, and those of entities that this schema declares by
+  /// ``Entity/renamed(from:)``. Declared renamings of properties are found later, when the entities have
+  /// their new names.
   func renamings(_ told: [MigrationRenaming], from model: Schema) -> [MigrationRenaming] {
     let hinted = RenamingHints(self, former: model.entities.map(\.name)).renamings
     return hinted.filter { !told.contains($0) } + told
   }
 
-  /// Refuses hints that map one former name to two names, and hints that contradict a stated renaming.
+  /// Refuses two hints with one former name, and hints that contradict a stated renaming.
   /// - Parameters:
   ///   - model: The model of the steps.
-  ///   - renamed: That model with the new names of entities.
+  ///   - renamed: The model of the steps, with the new names of entities.
   ///   - told: The stated renamings, and those of entities that the schema declares.
   func checkHints(from model: Schema, _ renamed: Schema, beside told: [MigrationRenaming]) throws(StoreError)
   {
@@ -133,12 +133,12 @@ extension Schema {
     }
   }
 
-  /// Returns this model with the new names of entities, and unchanged properties.
+  /// Returns this model with the new names of entities; its properties do not change.
   func renamingEntities(_ told: [MigrationRenaming], beside new: Schema) -> Schema {
     var model = self
     let entities = told.filter(\.isOfEntity)
     for renaming in MigrationRenaming.inOrder(entities, beside: allNames.union(new.allNames)) {
-      // A renaming that does not fit was refused before, or is omitted from the operations as well.
+      // A renaming that does not fit was refused before, or the operations omit it as well.
       try? renaming.operation(in: model)?.apply(to: &model)
     }
     return model
@@ -146,12 +146,11 @@ extension Schema {
 }
 
 extension MigrationRenaming {
-  /// Returns the renamings in an order in which each new name is free; names are exchanged by way of an
-  /// unused name. Entities come first, because renamings of properties have the new names of entities.
-  ///
-  /// Of several with one former name, or one new name, the first counts:
-  /// ``MigrationSet/proposal(for:renaming:)`` refuses them.
-  /// - Parameter taken: The names of the models.
+  /// Returns the renamings in an order in which each new name is unused at its renaming; an exchange of
+  /// names uses a temporary name. Entities come first, because renamings of properties have the new names
+  /// of entities. Of several renamings with one former or one new name, only the first is returned:
+  /// ``MigrationSet/proposal(for:renaming:)`` refuses the others.
+  /// - Parameter taken: The names in the models, in lower case.
   static func inOrder(_ renamings: [MigrationRenaming], beside taken: Set<String>) -> [MigrationRenaming] {
     var rest: [MigrationRenaming] = []
     for next in renamings where !rest.contains(where: { $0.collides(with: next) }) { rest.append(next) }
@@ -160,7 +159,7 @@ extension MigrationRenaming {
   }
 
   /// Orders renamings.
-  /// - Parameter renamings: Only entities, or only properties; no two collide.
+  /// - Parameter renamings: Renamings of entities only, or of properties only, without two that collide.
   private static func ordered(_ renamings: [MigrationRenaming], beside taken: Set<String>)
     -> [MigrationRenaming]
   {
@@ -172,7 +171,7 @@ extension MigrationRenaming {
         ordered.append(rest.remove(at: index))
         continue
       }
-      // Former and new names are unique, so only cycles are left. An unused name opens one.
+      // Former and new names are unique, so only cycles are left. A temporary name opens a cycle.
       var spare = "\(first.oldName)Before"
       while taken.contains(spare.lowercased()) { spare += "2" }
       ordered.append(first.renamed(from: first.oldName, to: spare))
@@ -181,10 +180,10 @@ extension MigrationRenaming {
     return ordered
   }
 
-  /// Whether both rename the same name, or to the same name.
+  /// Whether both renamings have one former name, or one new name.
   func collides(with other: MigrationRenaming) -> Bool { renamesSame(as: other) || target == other.target }
 
-  /// Whether both rename the same name.
+  /// Whether both renamings have one former name.
   func renamesSame(as other: MigrationRenaming) -> Bool { source == other.source }
 
   var isOfEntity: Bool { if case .entity = self { true } else { false } }
@@ -201,7 +200,7 @@ extension MigrationRenaming {
     }
   }
 
-  // Names are compared without regard to case, as the engine does.
+  // Names are compared in lower case, because the engine ignores case.
   private var source: String { place + oldName.lowercased() }
   private var target: String { place + newName.lowercased() }
   private var place: String {

@@ -1,12 +1,12 @@
-// Proposes the operations from one model to another. A mismatch error prints them and `new --from-model`
-// writes them, for a person to review.
+// Proposes the operations that change one model into another. The error for a mismatch prints them and
+// `new --from-model` writes them; a person reviews them.
 
 extension SchemaDifference {
-  /// Returns the operations from one model to another.
+  /// Returns the operations that change one model into another.
   ///
-  /// A possible renaming is one only where `renaming` or the schema's `.renamed(from:)` states it;
-  /// otherwise it is a drop and an addition. Only the author of the change can tell these cases apart, so
-  /// the lines are for reading and never run by themselves.
+  /// A possible renaming becomes a renaming only if `renaming` or the schema's `.renamed(from:)` states
+  /// it; otherwise it becomes a drop and an addition. Only the author of the change can decide this, so
+  /// no program runs the operations without a review.
   package static func operations(
     from old: Schema, to new: Schema, renaming: [MigrationRenaming] = []
   ) -> [MigrationOperation] {
@@ -16,14 +16,15 @@ extension SchemaDifference {
   }
 }
 
-/// Collects operations, and applies them to a model. Changes of parents are in OperationProposer+Parents.
+/// Collects operations, and applies each to a model. OperationProposer+Parents proposes the changes of
+/// parents.
 struct OperationProposer {
   private(set) var present: Schema
   let new: Schema
   private(set) var operations: [MigrationOperation] = []
 
   init(_ old: Schema, to new: Schema) {
-    // Sorted, so that the same change always gives the same lines.
+    // Sorted, so that a change always gives the lines in one order.
     present = old.canonical
     self.new = new
   }
@@ -39,7 +40,7 @@ struct OperationProposer {
     for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
       add(.createEntity(new.written(entity, isThere: isUnpaired)))
     }
-    // Relationships come last: an attribute of the same name may have to be dropped first.
+    // Relationships come last, because an attribute of an equal name may have to be dropped first.
     for (entity, former) in kept { changeAttributes(of: entity, from: former) }
     for (entity, _) in kept {
       for relationship in entity.relationships
@@ -47,13 +48,13 @@ struct OperationProposer {
         add(.addRelationship(entity.name, new.written(relationship, isThere: isUnpaired)))
       }
     }
-    // To-one or to-many at both ends determines where links are stored. It is settled before an end of a
-    // one-to-one is created again.
+    // Whether each end is a to-one or a to-many determines where links are stored. This is settled before
+    // an end of a one-to-one is created again.
     for (entity, _) in kept {
       for relationship in entity.relationships { changeNumber(entity.name, to: relationship) }
     }
-    // One-to-one ends without a column come last and name the others as inverses. Only then is it settled
-    // which end can be required.
+    // The ends of one-to-ones that have no column come last, and name the other ends as inverses. After
+    // that it is settled which end can be required.
     for looksUp in [false, true] {
       for (entity, _) in kept {
         for relationship in entity.relationships where relationship.isLookedUp == looksUp {
@@ -72,13 +73,14 @@ struct OperationProposer {
     }
   }
 
-  /// Whether a relationship exists and has no inverse yet; the added other end names it as its inverse.
+  /// Whether a relationship exists without an inverse. The added relationship then names it as its
+  /// inverse.
   func isUnpaired(_ entity: String, _ name: String) -> Bool {
     guard let relationship = present.entity(named: entity)?.relationship(named: name) else { return false }
     return relationship.inverse == nil
   }
 
-  /// The entities of both models: as they are to be, and as they are now.
+  /// The entities that are in both models, each with its new and its present description.
   private var kept: [(new: EntityDescription, present: EntityDescription)] {
     new.canonical.entities.compactMap { entity in
       present.entity(named: entity.name).map { (entity, $0) }
@@ -87,11 +89,11 @@ struct OperationProposer {
 
   mutating func add(_ operation: MigrationOperation) {
     operations.append(operation)
-    // An impossible operation is listed all the same, so that the reader sees what was intended.
+    // An impossible operation is listed as well, so that the reader sees what was intended.
     try? operation.apply(to: &present)
   }
 
-  /// Adds an operation only where the model accepts it.
+  /// Adds an operation if the present model accepts it.
   private mutating func addFitting(_ operation: MigrationOperation) {
     if (try? operation.apply(to: &present)) != nil { operations.append(operation) }
   }
@@ -111,10 +113,10 @@ struct OperationProposer {
     }
   }
 
-  // MARK: Less
+  // MARK: Drops
 
-  /// Drops raw objects that differ, and those that name something which is replaced by another of the same
-  /// name.
+  /// Drops raw objects that differ, and those that name a table or column which is replaced by another of
+  /// an equal name.
   private mutating func dropRawObjects() {
     for object in present.rawObjects
     where new.rawObject(named: object.name) != object || !SQLTemplate.names(object.sql).allSatisfy(isKept) {
@@ -122,7 +124,7 @@ struct OperationProposer {
     }
   }
 
-  /// Whether a name after `$` is the same table or column in both models.
+  /// Whether a name after `$` is one table or column in both models, and not replaced.
   private func isKept(_ name: String) -> Bool {
     let names = name.split(separator: ".").map(String.init)
     guard let entity = names.first.flatMap({ new.entity(named: $0) }),
@@ -138,8 +140,7 @@ struct OperationProposer {
   private mutating func dropIndexes() {
     for (entity, former) in kept {
       let (all, allFormer) = (new.flattened(entity), present.flattened(former))
-      // This includes unchanged indexes, where one of their properties is replaced by another of the same
-      // name.
+      // Also drops unchanged indexes if one of their properties is replaced by another of an equal name.
       for index in former.indexes
       where !entity.indexes.contains(index)
         || !index.properties.allSatisfy({ isKept($0, in: all, from: allFormer) })
@@ -230,9 +231,9 @@ struct OperationProposer {
   }
 
   private mutating func changeInverse(_ entity: String, to new: RelationshipDescription) {
-    // The present state: an operation on the other end may have changed the inverse.
+    // The present description, because an operation on the other end may have changed the inverse.
     let old = present.entity(named: entity)?.relationship(named: new.name)
-    // The other end, which looks it up, is added later with this one as its inverse.
+    // The other end, which has no column, is added later with this one as its inverse.
     let isNamedThere = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
     if !isNamedThere, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
       for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
@@ -258,8 +259,8 @@ struct OperationProposer {
 }
 
 extension AttributeType {
-  /// Returns a draft of an expression that converts values, for a person to review: SQLite converts text
-  /// that is not a number to 0, and truncates numbers, without an error.
+  /// Returns a draft of an expression that converts values. A person has to review it: without an error,
+  /// SQLite converts text that is not a number to 0, and truncates numbers.
   fileprivate func draft(to type: AttributeType, of entity: String, _ name: String) -> String {
     let value = "$\(entity).\(name)"
     switch type.traits.storage {

@@ -5,10 +5,10 @@ internal import CipherSQLite
 package enum SchemaDifference {
   /// Returns a line for each difference between two models.
   /// - Parameters:
-  ///   - found: The model that is there.
-  ///   - expected: The model that should be there.
-  ///   - foundName: The name of the first in the lines.
-  ///   - expectedName: The name of the second in the lines.
+  ///   - found: The present model.
+  ///   - expected: The intended model.
+  ///   - foundName: The name of the present model in the lines.
+  ///   - expectedName: The name of the intended model in the lines.
   package static func lines(
     _ found: Schema, against expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
@@ -79,10 +79,10 @@ package enum SchemaDifference {
     return members
   }
 
-  /// Returns a line for each table, column, index or raw object that is missing, unexpected or different
-  /// in a file.
+  /// Returns a line for each table, column, index or raw object of a file that is missing, unexpected or
+  /// different.
   /// - Parameters:
-  ///   - model: The model of a store whose tables were changed by hand: each line then has the remedy. Nil
+  ///   - model: The model of a store whose tables were changed by hand. Each line then has a remedy. Nil
   ///     for other files.
   ///   - steps: The steps that were about to run.
   static func lines(
@@ -112,7 +112,7 @@ package enum SchemaDifference {
   }
 
   /// Returns the lines about raw objects.
-  /// - Parameter remade: The raw objects that the remedy for a table creates, too.
+  /// - Parameter remade: The raw objects that the remedy for a table creates again.
   private static func rawLines(
     found: StoreLayout, expected: StoreLayout, isStore: Bool, _ remade: Set<String>
   ) -> [String] {
@@ -140,7 +140,7 @@ package enum SchemaDifference {
       + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
   }
 
-  /// Returns the tables and raw objects of a file that have the names of the expected ones.
+  /// Returns the tables and raw objects of a file, as far as they have the names of the expected ones.
   static func found(_ expected: StoreLayout, in connection: Connection) throws -> StoreLayout {
     var found = StoreLayout(
       tables: try expected.tables.map { try connection.tableInfo($0.name).spellingFloats(as: $0) })
@@ -159,7 +159,7 @@ package enum SchemaDifference {
     return found
   }
 
-  /// Returns a table as a set of lines, because the order of columns does not count.
+  /// Returns a table as a set of lines, because the order of its columns does not matter.
   static func parts(of table: TableInfo) -> Set<String> {
     Set(
       table.columns.map(line)
@@ -178,8 +178,8 @@ package enum SchemaDifference {
 }
 
 extension TableInfo {
-  /// Returns the table with the defaults of floats spelled as in another table, where both are the same
-  /// Float. Earlier releases wrote `0.1` as it was in the step; now the Float's exact value is written.
+  /// Returns the table with each float default spelled as in another table, if both spellings are one
+  /// Float. Earlier releases wrote `0.1` as the step has it; now the exact value of the Float is written.
   fileprivate func spellingFloats(as other: TableInfo) -> TableInfo {
     var table = self
     for index in table.columns.indices {

@@ -1,8 +1,8 @@
-// Generates SQL that undoes a change which a person made to a table by hand. Pure: the SQL is printed, and
-// a person runs it in the sqlcipher shell.
+// Generates SQL that repairs a table which a person changed by hand. The SQL is only printed; a person
+// runs it in the sqlcipher shell.
 //
-// Every statement of a remedy is on one line: the shell skips the rest of a line after an error. Otherwise
-// it would drop the table after a copy that failed.
+// All statements of a remedy are on one line, because the shell skips the rest of a line after an error.
+// On separate lines, it would drop the table after a failed copy.
 
 internal import CipherSQLite
 
@@ -15,7 +15,7 @@ struct TableRepair {
   let steps: [CompiledStep]
   var engine = Engine.current
 
-  /// Returns the remedies to append to the lines about missing and unexpected parts, in their order.
+  /// Returns the remedies for the lines about missing and unexpected parts, in the order of the lines.
   func remedies(missing: [String], unexpected: [String]) -> (missing: [String], unexpected: [String]) {
     guard isRebuilt else {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
@@ -28,7 +28,7 @@ struct TableRepair {
     )
   }
 
-  /// The raw objects that are dropped and created with the table, such as `trigger ranked`.
+  /// The raw objects that a rebuild drops and creates again, such as `trigger ranked`.
   var remade: Set<String> { isRebuilt && unmended == nil ? Set(raw.map(\.object.title)) : [] }
 
   /// The remedy for a line that another line's remedy covers.
@@ -41,7 +41,7 @@ struct TableRepair {
     return shell([table.createSQL(layout)] + table.indexes.map { table.indexSQL($0) })
   }
 
-  /// Returns SQL in the form that ends a line.
+  /// Returns SQL in the form that is appended to a line.
   static func shell(_ statements: [String]) -> String {
     " (in the sqlcipher shell: \(statements.map { "\($0);" }.joined(separator: " ")))"
   }
@@ -65,7 +65,7 @@ struct TableRepair {
       || surplus.contains { !engine.canDropColumn || isUsed($0.name) }
   }
 
-  /// Whether the engine cannot drop the column alone.
+  /// Whether an index or the primary key keeps the engine from dropping a column alone.
   private func isUsed(_ column: String) -> Bool {
     found.indexes.contains { $0.columns.contains(column) }
       || found.columns.contains { $0.name == column && $0.isPrimaryKey }
@@ -102,12 +102,12 @@ struct TableRepair {
 
   // MARK: The whole table
 
-  /// Why no SQL in the shell repairs the table; nil where some does.
+  /// Why no SQL in the shell repairs the table; nil if SQL can.
   private var unmended: String? {
     missing.contains(where: isLost) ? Self.lost : layout.collations.isEmpty ? nil : Self.noDecimals
   }
 
-  /// Whether rows would need values that are lost.
+  /// Whether rows would need values that no longer exist.
   private func isLost(_ column: TableInfo.Column) -> Bool {
     column.isRequired && column.defaultSQL == nil || column.isPrimaryKey
   }
@@ -119,8 +119,8 @@ struct TableRepair {
 
   private var rebuild: [String] {
     let copy = "_mig_\(expected.name)"
-    // In the order of the file, with missing columns last: models with the same meaning may order columns
-    // differently.
+    // The columns are in the order of the file, with missing ones last: equivalent models may order
+    // columns differently.
     var table = expected
     table.columns =
       found.columns.compactMap { column in expected.columns.first { $0.name == column.name } } + missing
@@ -141,10 +141,10 @@ struct TableRepair {
     model.rawStatements.filter { $0.table == expected.name.lowercased() }
   }
 
-  // MARK: Values that a step has a place for
+  // MARK: Values that a pending step needs
 
-  /// Returns how to keep the values of an unexpected column, where a pending step adds one of this name
-  /// and type.
+  /// Returns how to keep the values of an unexpected column; nil unless a pending step adds an attribute
+  /// of its name and type.
   private func kept(line: String) -> String? {
     guard let column = unexpected.first(where: { SchemaDifference.line(of: $0) == line }),
       let step = steps.first(where: { $0.adds(column, to: found.name) }), found.has("id")
@@ -176,7 +176,7 @@ extension CompiledStep {
 }
 
 extension RawStatement {
-  /// The table or view that an index or trigger is on, in lower case.
+  /// The table or view that a trigger or an index belongs to, in lower case.
   fileprivate var table: String? {
     guard object.kind != .view else { return nil }
     var scanner = SQLScanner(create)

@@ -1,14 +1,13 @@
-// The step that opening a store makes for programs without their own steps: from the store's model to that
-// of the classes. It is made only where nothing is lost and nothing has to be guessed.
+// The step that the opening of a store makes for a program without its own steps: from the store's model
+// to that of the classes. It is made only if nothing is lost and nothing has to be guessed.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Checks that the hints of the classes are unambiguous even for a store that has exactly their model.
-  /// This runs before a file is read: whether such classes can open a store must not depend on the store's
-  /// history.
-  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a former name is still in its class
-  ///   and has a former name itself, as in an exchange of two names.
+  /// Checks that the hints of the classes are unambiguous, as if the store already had the model of the
+  /// classes. This runs before a file is read, because the result must not depend on the store's history.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` if a former name is still in use and has
+  ///   a former name itself, as in an exchange of two names.
   func requireNoRenamingDoubt(file: String) throws {
     let doubts = renamingDoubts(from: self)
     guard doubts.isEmpty else {
@@ -21,7 +20,7 @@ extension Schema {
 }
 
 extension StoreHistory {
-  /// Returns the steps that the store carries, and one more where the classes have another model.
+  /// Returns the steps that the store carries, and one more if the classes have another model.
   /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
   ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of another format.
   func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
@@ -31,7 +30,7 @@ extension StoreHistory {
     guard model != schema else { return carried }
     let proposal = try carried.proposal(for: schema)
     let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
-    // Where something is lost, a rollback is impossible anyway and needs no reason.
+    // If something is lost, a rollback is impossible anyway, and needs no reason.
     let reasons = try (proposal.losses.isEmpty ? step.obstacle(from: model) : []) + proposal.obstacles
     guard reasons.isEmpty else {
       throw StoreError.notAutomatic(file: file, reasons: reasons, lines: proposal.lines)
@@ -46,12 +45,12 @@ extension StoreHistory {
       ?? carried
   }
 
-  /// Returns the step that replaces folded ones, where it created the store: its row has the text of what
-  /// ran, and the rows of the folded steps have only their checksums. Returns nil for a store that the
-  /// folded steps themselves created.
+  /// Returns the step that replaced folded ones and created the store; nil for a store that the folded
+  /// steps themselves created. The row of such a step has its text; the rows of the folded steps have
+  /// only checksums.
   private func folded(in carried: MigrationSet) throws -> MigrationStep? {
     let empty = MigrationStep(number: 1, name: "empty", operations: []).checksum
-    // Folded steps may include empty ones; where all are empty, they are what ran.
+    // Folded steps may include empty ones. If all are empty, the steps themselves ran.
     let placeholders = steps.prefix { $0.text.isEmpty }
     guard placeholders.contains(where: { $0.checksum != empty }), placeholders.count < carried.version else {
       return nil
@@ -87,7 +86,7 @@ extension MigrationRenaming {
 }
 
 extension MigrationStep {
-  /// Returns why the step cannot be rolled back, where nothing is lost but some value changes.
+  /// Returns why the step cannot be rolled back; empty if it can be, or if it does not fit the model.
   fileprivate func obstacle(from model: Schema) throws -> [String] {
     guard (try? applied(to: model)) != nil else { return [] }
     if case .none(let reason) = try rollback(from: model) {

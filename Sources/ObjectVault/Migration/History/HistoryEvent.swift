@@ -1,8 +1,8 @@
-// The events of a store in their order: steps that ran, and steps that were rolled back.
+// The events of a store in the order in which they happened: runs, rollbacks and repairs of steps.
 
 package import CipherSQLite
 
-/// An event in a store's history: a step ran, or was rolled back.
+/// An event in a store's history: a step ran, was rolled back, or had its record replaced.
 public struct HistoryEvent: Sendable, Hashable, Codable {
   /// The kind of an event.
   public enum Kind: String, Sendable, Hashable, Codable {
@@ -26,27 +26,27 @@ public struct HistoryEvent: Sendable, Hashable, Codable {
   public let number: Int
   /// The step's name.
   public let name: String
-  /// The checksum of what ran.
+  /// The checksum of the text that ran; for a repair, that of the new record.
   public let checksum: String
   /// The time, as ISO 8601 in UTC.
   public let date: String
-  /// The duration, in milliseconds.
+  /// The duration, in milliseconds; 0 for a repair.
   public let milliseconds: Int
-  /// The program that did it.
+  /// The program that caused the event.
   public let app: String
-  /// The engine that did it.
+  /// The engine of this program.
   public let engine: String
 }
 
 extension HistoryEvent {
   /// Returns all events of a store, from its creation on.
   ///
-  /// Only the last step is ever rolled back, and rollbacks are recorded in their order. The order of all
-  /// events follows from that, even if clocks were set back: seen from the end, a rollback of step 4 came
-  /// before the present steps from 4 on ran.
+  /// Only the last step can be rolled back, and rollbacks are recorded in their order. The order of all
+  /// events follows from that, even if clocks were set back: the present steps from step 4 on ran after
+  /// the last rollback of step 4.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``.
   package static func all(_ connection: Connection) throws -> [HistoryEvent] {
-    // One transaction, so that all tables are read in one state.
+    // One transaction, so that all tables are read in one state of the store.
     try connection.transaction(.deferred) { try ofOneMoment(connection) }
   }
 
@@ -76,7 +76,8 @@ extension HistoryEvent {
     }
   }
 
-  /// Inserts repairs among the events, each at its moment: between two rollbacks, versions only rise.
+  /// Inserts each repair after the event at which the store had the repair's version and number of
+  /// rollbacks. That event is unique, because versions only rise between two rollbacks.
   private static func inserting(_ repairs: [RepairedStep], into all: [HistoryEvent]) -> [HistoryEvent] {
     var (moments, undone) = ([[0, 0]], 0)
     for event in all {
@@ -88,7 +89,7 @@ extension HistoryEvent {
     for repair in repairs.reversed() {
       let place = moments.firstIndex(of: [repair.undoneCount, repair.storeVersion]) ?? all.count
       events.insert(HistoryEvent(repair), at: place)
-      // The step ran as it was before the repair.
+      // The earlier event gets the record from before the repair.
       let ran = events[..<place].lastIndex {
         $0.number == repair.former.number && ($0.kind == .up || $0.kind == .created || $0.kind == .baseline)
       }

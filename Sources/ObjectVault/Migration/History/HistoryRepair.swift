@@ -1,9 +1,9 @@
-// Repairs the record of a step that was edited after it ran and still has the same effect: the record
-// becomes that of the file. Rows and tables are not changed, and no SQL of a step runs.
+// Repairs the record of a step that was edited after it ran and has an unchanged effect: the record
+// becomes that of the file. Neither rows nor tables are changed, and no SQL of a step runs.
 
 internal import CipherSQLite
 
-/// The steps whose records in a store are replaced by those of their files.
+/// The steps whose records in a store are replaced by the steps in the files.
 public struct HistoryRepair: Sendable, Hashable, Codable {
   /// A step that was edited after it ran.
   public struct Step: Sendable, Hashable, Codable {
@@ -15,27 +15,27 @@ public struct HistoryRepair: Sendable, Hashable, Codable {
     public let formerName: String
     /// The checksum of the file.
     public let checksum: String
-    /// The checksum of what ran.
+    /// The checksum of the text that ran.
     public let formerChecksum: String
-    /// The lines that differ: those that ran with `-`, those of the file with `+`.
+    /// The lines that differ: lines of the text that ran with `-`, lines of the file with `+`.
     public let difference: [String]
   }
 
-  /// The steps; empty where the files are what ran.
+  /// The repaired steps; empty if all files are what ran.
   public let steps: [Step]
 }
 
 /// The records that a repair writes.
 struct RepairWork {
   let repair: HistoryRepair
-  /// The new records, and the hashes of the models that they make. They include the steps after the
-  /// repaired ones, because the rollback of a step depends on the models before and after it.
+  /// The new records, and the hashes of the models after the steps. Later steps are included, because the
+  /// rollback of a step depends on the models before and after it.
   private let records: [(step: AppliedStep, modelHash: String)]
   private let history: StoreHistory
 
   /// Prepares the repair.
-  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for
-  ///   another step that differs from what ran: all edited steps have to be named.
+  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` if a
+  ///   step that is not named was edited as well.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
     try history.requireKnownFormat(file: file)
     try Self.requireRepairable(numbers, of: history, as: set, file: file)
@@ -72,7 +72,7 @@ struct RepairWork {
     }
   }
 
-  /// Checks that the named steps have run, and that their files exist.
+  /// Checks that the named steps ran on the store, and that their files exist.
   private static func requireRepairable(
     _ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String
   ) throws {
@@ -88,9 +88,9 @@ struct RepairWork {
     }
   }
 
-  /// Returns the models before, between and after the steps, and the rollback of each step as a store
-  /// carries it.
-  /// - Parameter first: The first repaired step, which errors name.
+  /// Returns the models before the first step and after each step, and the text of each rollback for the
+  /// store.
+  /// - Parameter first: The first repaired step, for errors.
   private static func ways(of set: MigrationSet, _ first: Int, _ file: String) throws -> (
     models: [Schema], ways: [String]
   ) {
@@ -110,7 +110,7 @@ struct RepairWork {
     return (models, ways)
   }
 
-  /// Writes the records, in the caller's transaction.
+  /// Writes the records; the caller begins and ends the transaction.
   func write(to connection: Connection) throws {
     guard !repair.steps.isEmpty else { return }
     let tables = OwnTables(connection)
@@ -139,14 +139,14 @@ extension HistoryRepair.Step {
 }
 
 extension AppliedStep {
-  /// Returns the record with the name, checksum and text of the file.
+  /// Returns the record with the name, checksum and text of a file.
   fileprivate func recorded(as step: MigrationStep) -> AppliedStep {
     AppliedStep(
       number: number, name: step.name, kind: kind, checksum: step.checksum, appliedAt: appliedAt,
       milliseconds: milliseconds, app: app, engine: engine, text: step.canonicalText, down: down)
   }
 
-  /// Returns the record with a rollback.
+  /// Returns the record with another rollback.
   fileprivate func leading(back: String?) -> AppliedStep {
     AppliedStep(
       number: number, name: name, kind: kind, checksum: checksum, appliedAt: appliedAt,

@@ -1,19 +1,20 @@
-// The encrypted copy that is made before a step which loses or rewrites values. The transaction protects a
-// store against a crash; the copy protects it against a step that does what its author wrote but not what
-// was intended.
+// The encrypted copy that is made before a step which loses or rewrites values. The transaction protects
+// a store against a crash. The copy protects it against a step that runs as written, but does not do what
+// its author intended.
 
 internal import CipherSQLite
 private import Foundation
 
 package enum MigrationBackup {
-  /// The end of the error text where a copy could not be made and the run can do without one.
+  /// The end of an error text, if a copy could not be made and the run may proceed without one.
   package static let withoutCopy = "migrate without a copy"
 
   /// The number of copies of a store that are kept.
   static let kept = 2
 
-  /// The suffix of a copy's name until its migration is done. A killed migration leaves one such file and
-  /// the next one removes it; otherwise copies, each as large as the store, would accumulate.
+  /// The suffix of a copy's name until its migration is done. A killed migration leaves one such file,
+  /// and the next migration removes it. Otherwise such copies, each as large as the store, would
+  /// accumulate.
   private static let unfinished = ExclusiveRename.unfinished
 
   /// Copies the store to a file in its folder, whose final name is like
@@ -23,19 +24,20 @@ package enum MigrationBackup {
   ///   - connection: A connection with the write lock, so that the store cannot change between the copy
   ///     and the steps.
   ///   - version: The store's version.
-  ///   - check: Called every 256 pages; an error that it throws cancels the copy.
+  ///   - check: Called every 256 pages. If it throws, the copy is cancelled.
   /// - Returns: The final path of the copy.
   static func make(of connection: Connection, version: Int, check: () throws -> Void) throws -> String {
     let path = try freeName(for: connection.file.path, version: version)
     removeUnfinished(of: connection.file)
     do {
-      // A second connection: the engine cannot copy from one that has an open write transaction.
+      // A second connection, because the engine cannot copy from a connection with an open write
+      // transaction.
       var settings = Connection.Configuration()
       settings.access = .readOnly
       let source = try Connection.open(
         connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
-      // The copy's indexes are compared with its tables, which requires the collations of the columns.
+      // The copy's indexes are checked against its tables, which needs the collations of the columns.
       try source.adoptFunctions(of: connection)
       try source.backup(to: path + unfinished, isTemporary: true) { _, _ in try check() }
       return path
@@ -58,37 +60,37 @@ package enum MigrationBackup {
     Temporaries.unregister(path + unfinished)
   }
 
-  /// Removes a copy, in whichever state it is. FileManager is not used, because it would remove a folder
-  /// with its content.
+  /// Removes a copy, finished or unfinished. FileManager is not used, because it would also remove a
+  /// folder with its content.
   static func remove(_ path: String) {
-    // The file may have both names, where the temporary one could not be removed.
+    // The file has both names if its temporary name could not be removed.
     if let file = try? DatabasePath(path) { ExclusiveRename.finish(file) }
-    // While the file has its temporary name, a file with the final name is not this copy.
+    // If the file still has its temporary name, a file with the final name is not this copy.
     if unsafe unlink(path + unfinished) != 0, errno == ENOENT { unsafe unlink(path) }
     Temporaries.unregister(path + unfinished)
   }
 
-  /// Removes unfinished copies. Call it only while no copy is being made: under the store's write lock, or
-  /// while no migration runs. Temporary files of copies are removed where no process builds them any more.
+  /// Removes unfinished copies. Call it only while no copy is being made: under the store's write lock,
+  /// or while no migration runs. Temporary files of a copy remain while a process still builds it.
   static func removeUnfinished(of file: DatabasePath) {
     let prefix = file.name + ".v"
     let names = Leftovers.names(in: file.folder).filter { $0.hasPrefix(prefix) }
-    // The name alone proves nothing: a user's file may have such a name.
+    // A name is no proof: a user's file may have such a name.
     for name in names where isCopy(name, of: file, suffix: unfinished) && file.isOriginal(of: name) {
       unsafe unlink(file.sibling(name))
     }
     Leftovers.sweep(file.folder, names) { isCopy($0, of: file, suffix: unfinished) }
   }
 
-  /// Whether a name is that of a copy: the store's name, `.v` with its version, the time, and a number
-  /// where several were made in one second.
+  /// Whether a name is that of a copy: the store's name, `.v` with the version, the time, and a number if
+  /// several copies were made in one second.
   private static func isCopy(_ name: String, of file: DatabasePath, suffix: String) -> Bool {
     name.hasSuffix(suffix)
       && name.dropFirst(file.name.count + 2).dropLast(suffix.count).wholeMatch(
         of: #/\d{1,9}-\d{8}T\d{6}Z(?:-\d{1,9})?\.backup/#) != nil
   }
 
-  /// Returns the name of a copy that would be made now.
+  /// Returns the name that a copy would get if it were made now.
   static func nextName(of file: DatabasePath, version: Int) throws -> String {
     DatabasePath.split(try freeName(for: file.path, version: version)).name
   }

@@ -1,14 +1,14 @@
-// Reads the store's own tables, and checks their content: a file may have been changed by hand.
+// Reads the store's own tables, and checks their content, because a file may have been changed by hand.
 
 internal import CipherSQLite
 private import Foundation
 
 extension StoreHistory {
   /// Reads the history of a store.
-  /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables,
-  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` when their content is invalid.
+  /// - Throws: ``StoreError/notAStore(file:)`` if the file has no such tables,
+  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` if their content is invalid.
   static func read(_ connection: Connection) throws -> StoreHistory {
-    // One transaction, because a migration in another process changes all these tables together.
+    // One transaction, because a migration in another process changes several of these tables together.
     try connection.transaction(.deferred) { try tables(connection) }
   }
 
@@ -62,15 +62,15 @@ private struct Reading {
     .bookkeepingDamaged(file: file, place: place, reason: reason)
   }
 
-  /// Reads one of the store's own tables, whose columns may have been changed.
+  /// Reads one of the store's own tables. An error of the engine means that its columns were changed.
   func table<Content>(_ name: String, _ body: () throws -> Content) throws -> Content {
     do { return try body() } catch SQLError.engine(1, _, let message, _) {
       throw damage(name, reason: "cannot be read: \(message)")
     }
   }
 
-  /// Returns a number in a range.
-  /// - Parameter default: The value where the row is missing, as in files of older versions.
+  /// Returns a number, which must be in a range.
+  /// - Parameter default: The number if the row is missing, as in files of older versions.
   func integer(
     _ entry: MetaTable.Entry, _ range: ClosedRange<Int64>, default: Int64? = nil
   ) throws(StoreError) -> Int64 {
@@ -84,8 +84,7 @@ private struct Reading {
     return number
   }
 
-  /// Returns a UUID.
-  /// - Returns: nil when the row is missing, as in files of older versions.
+  /// - Returns: The UUID; nil if the row is missing, as in files of older versions.
   func uuid(_ entry: MetaTable.Entry) throws(StoreError) -> UUID? {
     guard let value = values[entry] else { return nil }
     guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
@@ -111,6 +110,7 @@ private struct Reading {
     return json
   }
 
+  /// Checks the high-water marks.
   func checkIDs() throws {
     let name = IdentifierTable.name
     guard try tables.identifiers.exists() else { throw damage(name, reason: "is missing") }

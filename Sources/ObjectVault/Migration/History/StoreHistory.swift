@@ -1,5 +1,5 @@
-// The history that a store has of itself. Its own tables (Bookkeeping) are authoritative; the file's
-// user_version is only a fast path, which some tools reset.
+// The history that a store records of itself. Its own tables (Bookkeeping) are authoritative. The file's
+// user_version only makes some checks faster, because some tools reset it.
 
 internal import CipherSQLite
 internal import Foundation
@@ -13,8 +13,8 @@ struct StoreHistory: Equatable {
   let generation: Int64
   /// The format of the file: see ``FileFormat``.
   let format: Int
-  /// The identity of the store; nil when an earlier release made it and no release that writes the
-  /// identity has run steps since.
+  /// The identity of the store; nil if an earlier release created the store, and no release that writes
+  /// the identity has run steps on it.
   let storeID: UUID?
   /// The copies that the store has recorded.
   var copies = KeptCopies()
@@ -22,9 +22,9 @@ struct StoreHistory: Equatable {
   /// Returns the store's own model.
   func model() throws -> Schema { try Schema(json: modelJSON) }
 
-  /// Compares the history with the steps at hand.
+  /// Compares the history with the available steps.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` for a file of another format,
-  ///   ``StoreError/historyConflict(_:)``,
+  ///   ``StoreError/historyConflict(_:)`` for a step that differs,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   func check(against set: MigrationSet, file: String) throws {
     try requireKnownFormat(file: file)
@@ -39,7 +39,7 @@ struct StoreHistory: Equatable {
     throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.current)
   }
 
-  /// Returns the error for a store that is newer than the steps at hand.
+  /// Returns the error for a store that is newer than the available steps.
   func newer(than set: MigrationSet, file: String) -> StoreError {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
@@ -47,14 +47,14 @@ struct StoreHistory: Equatable {
       canDowngrade: isRollback(to: set, file: file))
   }
 
-  /// Whether the store carries rollbacks of the steps that are not at hand, and these need no missing
-  /// function.
+  /// Whether the store carries rollbacks of the steps that are not available, and the rollbacks need no
+  /// missing function of the app.
   private func isRollback(to set: MigrationSet, file: String) -> Bool {
     guard let work = try? work(.back(to: set.version), with: set, file: file) else { return false }
     return work.missingTransform(in: set) == nil
   }
 
-  /// Compares the steps that ran on the store with those at hand.
+  /// Compares the steps that ran on the store with the available steps.
   /// - Throws: ``StoreError/historyConflict(_:)`` for the first step that differs.
   func checkSteps(against set: MigrationSet) throws {
     for applied in steps {
@@ -62,22 +62,24 @@ struct StoreHistory: Equatable {
     }
   }
 
+  /// The present time, for the history.
   static func now() -> String { Date().formatted(.iso8601) }
 
+  /// The running program with its version, such as `Notes 4.2`, for the history.
   static var program: String {
     let name = ProgramArguments.program.map { DatabasePath.split($0).name } ?? "unknown"
     let program = RunningProgram.version.map { "\(name) \($0)" } ?? name
-    // The name is on one line of a history, whatever characters it has.
+    // A history prints the name on one line, whatever characters it has.
     return program.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 }
 
 extension MigrationSet {
-  /// Returns the conflicts between the steps that ran on a store and these.
+  /// Returns the conflicts of the steps that ran on a store with this set.
   package func conflicts(with steps: [AppliedStep]) -> [HistoryConflict] { steps.compactMap(conflict) }
 
-  /// Returns how a step that ran differs from the step with its number; nil where it does not, or there is
-  /// none.
+  /// Returns how a step that ran differs from the step with its number; nil if it does not differ, or
+  /// there is no such step.
   fileprivate func conflict(with applied: AppliedStep) -> HistoryConflict? {
     guard applied.number <= version else { return nil }
     let step = steps[applied.number - 1]
@@ -88,7 +90,7 @@ extension MigrationSet {
         ? .reordered(number: applied.number, applied: applied.name, found: step.name)
         : .missing(number: applied.number, name: applied.name)
     }
-    // The text of a folded step no longer exists, so no difference can be shown, and its record cannot be
+    // The text of a folded step no longer exists. So no difference can be shown, and the record cannot be
     // repaired.
     if step.isFolded, let fold = steps.first(where: { $0.number >= step.number && !$0.folds.isEmpty }) {
       return .refolded(
@@ -101,12 +103,12 @@ extension MigrationSet {
   }
 }
 
-/// The version of the program that runs steps, which the history records with its name.
+/// The version of the running program, which the history records with the program's name.
 enum RunningProgram {
   private static let given = Locked<String?>(nil)
 
-  /// The program's version, such as `4.2`: the one that it has set, or its bundle's; nil where neither
-  /// exists.
+  /// The program's version, such as `4.2`: the one that the program has set, else that of its bundle; nil
+  /// if there is neither.
   static var version: String? {
     if let version = given.withLock({ $0 }) { return version }
     return Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
@@ -116,7 +118,7 @@ enum RunningProgram {
   static func setVersion(_ version: String) { given.withLock { $0 = version } }
 }
 
-/// Returns the lines that differ between two texts: the old ones with `-`, the new ones with `+`.
+/// Returns the lines that differ between two texts: removed lines with `-`, then added lines with `+`.
 func lineDifference(from old: String, to new: String) -> [String] {
   let (before, after) = (
     old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init)

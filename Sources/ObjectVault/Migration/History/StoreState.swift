@@ -1,5 +1,5 @@
-// The state of a store as opening needs it. A few rows show that no step is pending, in a time that does
-// not grow with the number of steps: none of them is read.
+// The state of a store that an opening needs. A few rows show that no step is pending. That takes a
+// constant time, because no step is read.
 
 internal import CipherSQLite
 internal import Foundation
@@ -10,13 +10,13 @@ struct StoreState {
   let version: Int
   /// The value of ``MetaTable/Entry/generation``.
   let generation: Int64
-  /// The identity of the store; nil as in ``StoreHistory/storeID``.
+  /// The identity of the store: see ``StoreHistory/storeID``.
   let storeID: UUID?
   /// The copies that the store has recorded.
   let copies: KeptCopies
 }
 
-/// Digests of the steps that ran on a store and of its model, which every run of steps writes.
+/// Digests of the steps that ran on a store and of its model. Every run of steps writes them.
 struct StateDigest: Equatable {
   let steps: String
   let model: String
@@ -28,9 +28,9 @@ struct StateDigest: Equatable {
     self.init(steps: Self.steps(try history.checksums()), model: Self.model(model))
   }
 
-  /// Parses the row. An earlier release changes a store without updating this row, but it always changes
-  /// the generation.
-  /// - Returns: nil when the row was not written for this generation.
+  /// Parses the row. An earlier release changes a store without updating this row, but it does change the
+  /// generation.
+  /// - Returns: nil if the row was not written for this generation.
   init?(_ text: String, generation: Int64) {
     let words = text.split(separator: " ")
     guard words.count == 3, words[0] == "\(generation)" else { return nil }
@@ -44,8 +44,8 @@ struct StateDigest: Equatable {
   /// - Parameter checksums: The checksums of the steps, in their order.
   static func steps(_ checksums: [String]) -> String { sha256(Array(checksums.joined(separator: "\n").utf8)) }
 
-  /// Returns the digest of a model, from the text of the steps that would create it. That text is the same
-  /// for all spellings of a model, and takes a tenth of the time of its JSON.
+  /// Returns the digest of a model, made from the text of the operations that would create it. That text
+  /// does not depend on the spelling of the model, and takes a tenth of the time of its JSON.
   static func model(_ schema: Schema) -> String {
     let entities = schema.canonical.entities.map {
       MigrationOperation.createEntity(schema.written($0)).description
@@ -55,22 +55,22 @@ struct StateDigest: Equatable {
   }
 }
 
-/// The state that a program expects of a store without pending steps.
+/// The state of a store that a program expects if no step is pending.
 struct ExpectedState {
-  /// The checksums of the program's steps, in their order; nil where any steps are accepted that made the
-  /// model.
+  /// The checksums of the program's steps, in their order; nil if all steps that made the model are
+  /// accepted.
   let checksums: [String]?
   /// The schema of the program's classes.
   let schema: Schema
 
-  /// Returns the state of a store that is as expected; nil where the opening has to read the history, for
+  /// Returns the state of a store if it is as expected; nil if the opening has to read the history for
   /// any reason.
   func storeState(of connection: Connection) throws -> StoreState? {
     do {
-      // One transaction, so that all rows are of one state.
+      // One transaction, so that all rows are read in one state.
       return try connection.transaction(.deferred) { try storeState(of: OwnTables(connection)) }
     } catch SQLError.engine(1, _, _, _) {
-      // A table is missing or differs. Reading the history reports which.
+      // A table is missing or has other columns. Reading the history reports this.
       return nil
     }
   }
@@ -101,7 +101,7 @@ struct ExpectedState {
     return number
   }
 
-  /// Whether the steps are those of the program, and made the model of its classes.
+  /// Whether the steps are those of the program, and the model is that of its classes.
   private func isHistory(
     _ history: HistoryTable, values: [MetaTable.Entry: SQLValue], generation: Int64
   ) throws -> Bool {
@@ -109,14 +109,14 @@ struct ExpectedState {
       return found.model == StateDigest.model(schema)
         && (checksums.map { found.steps == StateDigest.steps($0) } ?? true)
     }
-    // An earlier release was the last to change the store.
+    // The last change was made by an earlier release.
     return try values[.modelHash] == .text(schema.meaningHash)
       && (checksums.map { try history.checksums() == $0 } ?? true)
   }
 }
 
 extension StoreHistory {
-  /// The state that an opening needs.
+  /// The state as an opening needs it.
   var storeState: StoreState {
     StoreState(version: version, generation: generation, storeID: storeID, copies: copies)
   }

@@ -1,29 +1,29 @@
-// The operation `move attribute User.street, User.city -> Address.street, Address.city by User.address`.
-// It splits an entity in two, or joins two entities that were split.
+// The operation `move attribute User.street, User.city -> Address.street, Address.city by User.address`,
+// which splits an entity in two or joins two entities.
 
-/// Moves attributes, with their values, along a to-one relationship to the entity at its other end.
+/// Moves attributes, with their values, to the entity at the other end of a to-one.
 ///
-/// Away from the owner of the to-one: an object that has a value and no reference gets a new object there.
-/// To the owner: each owner gets the value of the object that it references. The step is refused, with the
-/// number of values, where values would be lost.
+/// If the owner of the to-one loses the attributes, each of its objects with a value but no reference
+/// gets a new object to refer to. If the owner gets the attributes, each of its objects gets the values
+/// of the object that it references. A step that would lose values is refused, with their number.
 public struct AttributeMove: Sendable, Hashable {
-  /// The entity that has the attributes before.
+  /// The entity that has the attributes before the operation.
   public let source: String
-  /// The entity that has them afterwards.
+  /// The entity that has the attributes after the operation.
   public let destination: String
   /// The attributes, with their names before and after.
   public let attributes: [PropertyPair]
   /// The entity that has the to-one: the source or the destination.
   public let owner: String
-  /// The to-one, declared or inherited by the owner. It refers to the other entity, or to one that the
-  /// other entity inherits from.
+  /// The to-one, declared or inherited by the owner. It refers to the other entity, or to an ancestor of
+  /// that.
   public let relationship: String
 
   /// Creates a move.
   /// - Parameters:
   ///   - attributes: The attributes, with their names before and after.
-  ///   - source: The entity that has them before.
-  ///   - destination: The entity that has them afterwards.
+  ///   - source: The entity that has the attributes before the operation.
+  ///   - destination: The entity that has the attributes after the operation.
   ///   - owner: The entity that has the to-one: the source or the destination.
   ///   - relationship: The name of the to-one.
   public init(

@@ -3,11 +3,11 @@
 
 /// `merge entity A into B [with A.x -> B.y, …]`: makes two entities one.
 ///
-/// Each object of the first entity gets a new id, above every id that the second entity has issued; where
-/// both entities share a table, objects keep their ids. A property becomes the one of the same name, or
-/// the one that the list pairs with it. A property without a counterpart is lost, and the plan names it.
-/// Relationships to the first entity refer to the second afterwards, and subentities of the first inherit
-/// from the second.
+/// Each object of the first entity gets a new id, above all ids issued for the second entity. If the
+/// entities share a table, objects keep their ids. The values of a property go to the property that the
+/// list pairs with it, else to the property of the same name. Without either they are lost, and the plan
+/// lists the property. Afterwards, relationships to the first entity refer to the second, and subentities
+/// of the first inherit from the second.
 public struct EntityMerge: Sendable, Hashable {
   /// The entity that is merged away.
   public let source: String

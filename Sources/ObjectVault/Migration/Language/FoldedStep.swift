@@ -1,8 +1,8 @@
-// A step that was folded (squashed) into a later one, as that step's header records it. How the steps of a
-// set relate to folded ones is in MigrationSet+Folds.
+// A step that was folded (squashed) into a later one, as the header of the later step records it.
+// MigrationSet+Folds relates the steps of a set to folded ones.
 
-/// A step that was folded into a later one. The header of the later step names it: `replaces: 0001 initial
-/// s1:… until 4.1`.
+/// A step that was folded into a later one. A line in the header of the later step has this form:
+/// `replaces: 0001 initial s1:… until 4.1`.
 public struct FoldedStep: Sendable, Hashable {
   /// The number of the step.
   public let number: Int
@@ -10,14 +10,14 @@ public struct FoldedStep: Sendable, Hashable {
   public let name: String
   /// The checksum that stores recorded for the step.
   public let checksum: String
-  /// The last release that has the step itself, where it is known.
+  /// The last release that has the step itself; nil if it is unknown.
   public let release: String?
 
   package init(number: Int, name: String, checksum: String, release: String?) {
     (self.number, self.name, self.checksum, self.release) = (number, name, checksum, release)
   }
 
-  /// Reads the text after `replaces:`. Returns nil where the text has another form.
+  /// Parses the text after `replaces:`; returns nil for text in another form.
   init?(_ text: String) {
     // The step's name may contain spaces, so the checksum after it is found from the end.
     let checksum = text.indices.last {
@@ -35,8 +35,8 @@ public struct FoldedStep: Sendable, Hashable {
     release = words.count > 2 ? words[2...].joined(separator: " ") : nil
   }
 
-  /// The name as the header writes it: in quotes where it begins or ends with a space, or is itself in
-  /// quotes.
+  /// Returns the name for the header: in quotes if it begins or ends with a space, or has quotes around
+  /// it.
   private static func quoted(_ name: String) -> String {
     let isPlain =
       name.first?.isWhitespace == false && name.last?.isWhitespace == false && unquoted(name[...]) == nil
@@ -63,11 +63,11 @@ extension FoldedStep: CustomStringConvertible {
 }
 
 extension FoldedStep {
-  /// Reads from the header the checksums of the steps that a file replaces, in their order, without
-  /// parsing the file. A store that ran those steps opens by them. Works on bytes, as there is a line for
-  /// each step.
-  /// - Returns: An empty array where a line is not in the form of ``description``; parsing the file
-  ///   reports that error.
+  /// Returns the checksums of the steps that a file replaces, in their order, without parsing the file.
+  /// The opening of a store that ran those steps compares these. Works on bytes, because the header has a
+  /// line for each step.
+  /// - Returns: An empty array if a line is not in the form of ``description``. Parsing the file reports
+  ///   that error.
   static func checksums(inHeadOf text: String) -> [String] {
     var checksums: [String] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {

@@ -1,10 +1,10 @@
-// Former names of entities. A renaming changes the placeholders in SQL (`$User`) but no string literals,
-// such as `_entity = 'User'`.
+// Former names of entities. They matter in string literals of SQL, such as `_entity = 'User'`: a renaming
+// changes the placeholders in SQL (`$User`), but no literals.
 
-/// The former names of entities, up to some step.
+/// The former names of entities after some steps.
 struct FormerNames {
-  /// For each former name, the present name (nil where the entity no longer exists) and the number of the
-  /// step that changed it.
+  /// For each former name, the present name (nil if the entity no longer exists), and the number of the
+  /// step that made the name a former one.
   private var names: [String: (now: String?, step: Int)] = [:]
 
   init() {}
@@ -29,7 +29,7 @@ struct FormerNames {
     }
   }
 
-  /// Records that no row has this entity name any more.
+  /// Records that no row has an entity name any more.
   private mutating func becomes(_ name: String, now new: String?, since step: Int) {
     replace(name, by: new, since: step)
     names[name] = (new, step)
@@ -39,8 +39,8 @@ struct FormerNames {
     for (former, entry) in names where entry.now == name { names[former] = (new, step) }
   }
 
-  /// Returns why a string is not the name of an entity, and what to write; nil for a string that was never
-  /// such a name.
+  /// Returns why a string is not the name of an entity, and what to write. Nil for a present name, and
+  /// for a string that never was a name and does not differ from one only in case.
   func reason(_ text: String, in model: Schema) -> String? {
     guard model.entity(named: text) == nil else { return nil }
     if let entry = names[text] {

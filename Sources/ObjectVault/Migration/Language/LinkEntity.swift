@@ -1,12 +1,12 @@
 // The operations `make entity Membership a relationship User.groups` and `make relationship User.groups an
 // entity Membership`: objects become links of a many-to-many, and links become objects.
 
-/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object between two others
-/// into a link.
+/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object of an entity, which
+/// refers to two others, into a link between these.
 ///
-/// The entity's attributes and ids are lost. Its subentities are lost too; their objects become links as
-/// well. The step is refused, with their number, where objects lack an end or link a pair that another
-/// object links already.
+/// The entity's attributes and ids are lost. So are its subentities, whose objects become links as well.
+/// The step is refused if objects have no reference to one of the ends, or link two objects that are
+/// linked already; the error states how many.
 public struct EntityToRelationship: Sendable, Hashable {
   /// The entity whose objects become links.
   public let entity: String
@@ -14,11 +14,11 @@ public struct EntityToRelationship: Sendable, Hashable {
   public let owner: String
   /// The name of the relationship.
   public let relationship: String
-  /// The entity at the other end.
+  /// The destination of the relationship.
   public let destination: String
-  /// The inverse of the relationship at that entity, or nil.
+  /// The inverse of the relationship at the destination, or nil.
   public let inverse: String?
-  /// The to-one of the entity that refers to the owner; nil where the entity has only one such to-one.
+  /// The to-one of the entity that refers to the owner; nil if the entity has only one such to-one.
   public let from: String?
 
   /// Creates a change.
@@ -26,9 +26,9 @@ public struct EntityToRelationship: Sendable, Hashable {
   ///   - entity: The entity whose objects become links.
   ///   - owner: The owner of the relationship.
   ///   - relationship: The name of the relationship.
-  ///   - destination: The entity at the other end.
-  ///   - inverse: The inverse at that entity, or nil.
-  ///   - from: The to-one of the entity that refers to the owner; nil where the entity has only one such
+  ///   - destination: The destination of the relationship.
+  ///   - inverse: The inverse of the relationship at the destination, or nil.
+  ///   - from: The to-one of the entity that refers to the owner; nil if the entity has only one such
   ///     to-one.
   public init(
     _ entity: String, owner: String, relationship: String, destination: String, inverse: String? = nil,
@@ -48,38 +48,38 @@ extension EntityToRelationship: CustomStringConvertible {
 }
 
 /// `make relationship A.r an entity E (a, b) [inverse A.x, B.y]`: turns each link of a many-to-many into
-/// an object.
+/// an object of a new entity.
 ///
-/// With inverses the new to-ones are required, and the objects are deleted with the objects that they
-/// link. Without inverses the objects remain, and the to-one whose target was deleted is nil.
+/// With inverses, the new to-ones are required, and an object is deleted with either object that it
+/// refers to. Without inverses, the object remains, and its to-one becomes nil.
 public struct RelationshipToEntity: Sendable, Hashable {
   /// The owner of the relationship.
   public let owner: String
   /// The name of the relationship.
   public let relationship: String
-  /// The entity that the links become.
+  /// The new entity.
   public let entity: String
-  /// The entity's to-one that refers to the owner.
+  /// The new entity's to-one that refers to the owner.
   public let own: String
-  /// The entity's to-one that refers to the other end.
+  /// The new entity's to-one that refers to the destination.
   public let other: String
-  /// The relationships that refer to the new entity from the owner and from the other end, or nil.
+  /// The relationships from the owner and from the destination to the new entity, or nil.
   public let inverses: Inverses?
 
   /// The two relationships that refer to the new entity.
   public struct Inverses: Sendable, Hashable {
-    /// The relationship of the owner.
+    /// The relationship of the owner to the new entity.
     public let own: String
-    /// The entity at the other end.
+    /// The destination of the former relationship.
     public let destination: String
-    /// The relationship of that entity.
+    /// The relationship of the destination to the new entity.
     public let other: String
 
     /// Creates a pair of inverses.
     /// - Parameters:
-    ///   - own: The relationship of the owner.
-    ///   - destination: The entity at the other end.
-    ///   - other: The relationship of that entity.
+    ///   - own: The relationship of the owner to the new entity.
+    ///   - destination: The destination of the former relationship.
+    ///   - other: The relationship of the destination to the new entity.
     public init(own: String, destination: String, other: String) {
       (self.own, self.destination, self.other) = (own, destination, other)
     }
@@ -89,10 +89,10 @@ public struct RelationshipToEntity: Sendable, Hashable {
   /// - Parameters:
   ///   - owner: The owner of the relationship.
   ///   - relationship: The name of the relationship.
-  ///   - entity: The entity that the links become.
-  ///   - own: The entity's to-one that refers to the owner.
-  ///   - other: The entity's to-one that refers to the other end.
-  ///   - inverses: The relationships that refer to the entity from both ends, or nil.
+  ///   - entity: The new entity.
+  ///   - own: The new entity's to-one that refers to the owner.
+  ///   - other: The new entity's to-one that refers to the destination.
+  ///   - inverses: The relationships from the owner and from the destination to the new entity, or nil.
   public init(
     owner: String, relationship: String, to entity: String, own: String, other: String,
     inverses: Inverses? = nil

@@ -1,14 +1,14 @@
-// The findings of the lint: the rules, whose codes never change, and one finding.
+// The findings of the lint, with its rules, whose codes never change.
 
 /// A place in a step that a person should review before the step is released.
 public struct MigrationFinding: Sendable, Hashable, Codable {
   /// A lint rule. Its raw value is the code that reports print.
   public enum Rule: String, Sendable, Codable, CaseIterable {
-    /// The step drops an entity with all its objects, and its `allow` does not list that.
+    /// The step drops an entity with all its objects, and the step's `allow` does not list the entity.
     case dropsEntity = "L101"
-    /// The step drops a property with all its values, and its `allow` does not list that.
+    /// The step drops a property with all its values, and the step's `allow` does not list the property.
     case dropsProperty = "L102"
-    /// Values of a wider type are converted to a narrower one.
+    /// The step converts values to a narrower type.
     case narrows = "L103"
     /// The step's `allow` lists a loss that the step does not cause.
     case allowsNoLoss = "L104"
@@ -16,18 +16,18 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case requiresWithoutFilling = "L201"
     /// Existing values have to be unique after the step.
     case uniqueOnExisting = "L202"
-    /// Of several links of an object only one is kept.
+    /// If an object has several links, the step keeps only one.
     case severalToOne = "L203"
-    /// The step drops a property and adds a similar one; it may be meant as a renaming.
+    /// The step drops a property and adds a similar one; a renaming may be intended.
     case mayBeRenaming = "L301"
     /// A class declares a former name for a property, and a step has done that renaming already.
     case renamingIsDone = "L302"
     /// The header gives the step a name that differs from the name of its file.
     case namedOtherwise = "L303"
-    /// A to-many stores its own links, although a to-one of the other entity refers back and may be meant
+    /// A to-many stores its own links, although the other entity has a to-one back, which may be intended
     /// as its inverse.
     case mayBePaired = "L304"
-    /// On an engine that cannot drop a column, the step copies a whole table.
+    /// With an engine that cannot drop a column, the step copies a whole table.
     case rebuildsTable = "L401"
     /// An index is lost because the entity inherits the indexed attribute after the step.
     case losesIndex = "L403"
@@ -37,18 +37,18 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case transformsUnchecked = "L502"
     /// A view, trigger or index names an entity without `$`, so a renaming does not change it.
     case rawNamesPlain = "L503"
-    /// A trigger writes rows; objects of those rows that are in memory are not notified.
+    /// A trigger writes rows without notifying objects in memory.
     case triggerWrites = "L504"
-    /// SQL writes rows of an entity with a parent, and does not restrict them to that entity.
+    /// SQL writes rows of an entity with a parent, without a restriction to that entity.
     case namesNoEntity = "L505"
     /// SQL has a former name of an entity in a string literal.
     case namesFormerly = "L506"
-    /// A released step was edited. Only the tool finds this, by its lock file.
+    /// A released step was edited. Only the tool finds this, in its lock file.
     case editsReleased = "L601"
-    /// `reader` admits programs to the store that lack a change which they would need.
+    /// `reader` allows programs to open the store that lack a change which they would need.
     case readerTooOld = "L602"
 
-    /// Whether the finding is about time or order only, and not about a loss or a failure.
+    /// Whether the finding is for information, and not about a possible loss of data or a failure.
     public var isNote: Bool {
       switch self {
       case .namedOtherwise, .mayBePaired, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone,
@@ -73,7 +73,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
   public let step: Int
   /// The name of the step's file.
   public let file: String
-  /// The line of the file at which the operation begins, counted from 1. It is nil for a finding about the
+  /// The line of the file at which the operation begins, counted from 1; nil for a finding about the
   /// whole step, and for a step that was not parsed from a text.
   public let line: Int?
   /// The operation in one line; nil for a finding about the whole step.
@@ -88,7 +88,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
 }
 
 extension MigrationFinding: CustomStringConvertible {
-  /// The file and line in the format of compilers, the rule's code, the operation and the text.
+  /// The file and line in the form that compilers use, the rule's code, the operation and the text.
   public var description: String {
     file + (line.map { ":\($0)" } ?? "") + ": \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
   }

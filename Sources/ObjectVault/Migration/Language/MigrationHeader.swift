@@ -5,11 +5,11 @@ struct MigrationHeader {
     case format, name, note, reader, backup, allow, replaces
   }
 
-  /// What is wrong with a header line, and how to correct it.
+  /// A fault of a header line, with advice on its correction.
   struct Problem: Error {
     let reason: String
     let hint: String
-    /// The key whose line is wrong; nil for the line that was just read.
+    /// The key whose line has the fault; nil for the line that was just read.
     var key: Key?
   }
 
@@ -18,7 +18,7 @@ struct MigrationHeader {
   private(set) var reader: Int?
   private(set) var backup = BackupRule.auto
   private(set) var allowed: [String] = []
-  /// The steps that this one replaces.
+  /// The steps that this step replaces.
   private(set) var folds: [FoldedStep] = []
   /// The line of each key, counted from 0.
   private(set) var lines: [Key: Int] = [:]
@@ -34,7 +34,7 @@ struct MigrationHeader {
     switch key {
     case .format:
       guard value == "1" else {
-        // A later format may give words another meaning than this release does.
+        // A later format may change the meaning of words.
         throw Int(value).map { $0 > 1 } == true
           ? Problem(reason: "format \(value) is the format of a later release", hint: "update this program")
           : Problem(reason: "format \(value) is unknown", hint: "write format: 1")
@@ -67,7 +67,7 @@ struct MigrationHeader {
     }
   }
 
-  /// Reads the permissions after `allow:`, which commas or spaces separate.
+  /// Parses the permissions after `allow:`, which are separated by commas or spaces.
   private static func permissions(_ value: String) throws(Problem) -> [String] {
     let words = value.split { $0 == "," || $0.isWhitespace }.map(String.init)
     for word in words {
@@ -81,9 +81,9 @@ struct MigrationHeader {
     return words
   }
 
-  /// Returns the first contradiction between the header and the number or name of its file; nil where
-  /// there is none. A `name:` that differs from the file's name is not an error: a renamed file is still
-  /// the same step, and lint reports it.
+  /// Returns the first contradiction between the header and the number or name of its file; nil if there
+  /// is none. A `name:` that differs from the file's name is no contradiction: the file may have been
+  /// renamed, and the lint reports it.
   func misfit(number: Int, name: String) -> Problem? {
     if let reader, !(1...max(1, number)).contains(reader) {
       return Problem(

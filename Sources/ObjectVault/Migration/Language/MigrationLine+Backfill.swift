@@ -1,8 +1,7 @@
-// The option `filling VALUE` of `add …`: a backfill value, which existing rows get for a new required
-// property. The option is short for several operations, and the canonical text has those operations in its
-// place.
+// The option `filling VALUE` of `add …`: the backfill value that existing rows get for a new required
+// property. A line with this option stands for several operations, and the canonical text has those.
 
-/// Advice on how to add a required property where rows exist. Errors, proposals and lint use it.
+/// Advice on adding a required property if rows exist, for errors, proposals and the lint.
 enum BackfillAdvice {
   static let attribute = "write: filling VALUE, default VALUE, or optional"
   static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
@@ -17,7 +16,8 @@ extension MigrationLine {
   static let idForm = "the id of an object, such as filling 1"
 
   /// Returns the error for `filling` on a property that is not required.
-  /// - Parameter column: The column after the name, for a line that has no `filling`.
+  /// - Parameter column: The column of the error if the line has no word `filling`: the one after the
+  ///   name.
   func fillsNothing(_ column: Int) -> StoreError {
     failure(
       "filling needs a required property",
@@ -27,7 +27,7 @@ extension MigrationLine {
       at: self.column(of: "filling") ?? column)
   }
 
-  /// Returns what to write in place of a word that is not a value.
+  /// Returns advice for a word that is not a value.
   static func hint(forValue word: String, behind before: String, _ form: String) -> String {
     switch word {
     case "nil", "null", "NULL":

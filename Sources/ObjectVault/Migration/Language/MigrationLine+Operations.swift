@@ -1,8 +1,8 @@
-// Parses the words of a line: an operation, by the table of all operations, or a member line of `create
-// entity`. The words that only one operation has are parsed in that operation's file.
+// Parses the words of a line: a whole operation, by the table of all operations, or a line inside `create
+// entity`. Words that only one operation has are parsed in that operation's file.
 
 extension MigrationLine {
-  /// Parses the line as one operation, or as the operations that it is short for.
+  /// Parses the line as one operation, or as the several operations that it stands for.
   mutating func operations() throws -> [MigrationOperation] {
     let verbs = MigrationOperation.verbs
     guard let verb = next else {
@@ -55,7 +55,7 @@ extension MigrationLine {
   }
 
   /// Parses the type and options of an attribute.
-  /// - Returns: The attribute, and the backfill value for existing rows.
+  /// - Returns: The attribute, and the backfill value, if there is one.
   mutating func attribute(_ name: String) throws -> (AttributeDescription, filling: DefaultValue?) {
     var attribute = AttributeDescription(name: name, type: try type())
     var filling: DefaultValue?
@@ -91,7 +91,8 @@ extension MigrationLine {
   }
 
   /// Parses the destination and options of a relationship.
-  /// - Returns: The relationship, and the backfill value: the id that existing rows refer to.
+  /// - Returns: The relationship, and the backfill value, if there is one: the id that existing rows will
+  ///   refer to.
   mutating func relationship(_ name: String) throws -> (RelationshipDescription, filling: DefaultValue?) {
     try expect("->")
     var relationship = RelationshipDescription(
@@ -128,7 +129,7 @@ extension MigrationLine {
     return (relationship, filling)
   }
 
-  /// Refuses an option that occurs twice, because one of its two values would be ignored.
+  /// Refuses an option that occurs twice, because one of its values would have no effect.
   private func requireFirst(_ option: String, _ given: inout Set<String>) throws {
     guard !given.insert(option).inserted else { return }
     throw failure("\"\(option)\" occurs here twice", hint: "write it once")

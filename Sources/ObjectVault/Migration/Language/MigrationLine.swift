@@ -1,4 +1,4 @@
-// A cursor over the words of one line of a migration file: its position, and how the next words are read.
+// A position in the words of one line of a migration file, and functions that take the next words.
 // MigrationWords splits the line into words; MigrationLine+Operations parses whole operations.
 
 internal import Foundation
@@ -11,7 +11,8 @@ struct MigrationLine {
   private var words: [MigrationWords.Word] { line.words }
 
   /// Splits a line into words.
-  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a string without an end, and for an unknown escape.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a string without a closing quote, and for an
+  ///   unknown escape.
   init(_ text: String, file: String, number: Int) throws {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
     if let column = line.openText {
@@ -38,13 +39,13 @@ struct MigrationLine {
 
   // MARK: Words
 
-  /// The next word; nil at the end of the line and before a quoted string.
+  /// The next word; nil at the end of the line and at a quoted string.
   var next: String? { index < words.count && !words[index].isString ? words[index].text : nil }
 
   /// The column of the next word, or of the end of the line, counted from 0.
   var column: Int { index < words.count ? words[index].column : line.end }
 
-  /// The column of the first unquoted word with this text; nil where the line has none.
+  /// The column of the first unquoted word with a text; nil if the line has none.
   func column(of word: String) -> Int? { words.first { !$0.isString && $0.text == word }?.column }
 
   mutating func skip() { index += 1 }
@@ -62,7 +63,7 @@ struct MigrationLine {
     }
   }
 
-  /// Takes the brace that opens a block, which is the last word of the line.
+  /// Takes the brace that opens a block; it must be the last word of the line.
   /// - Returns: The number of scalars before the block's SQL.
   mutating func brace(behind word: String) throws -> Int {
     guard take("{") else {
@@ -95,14 +96,14 @@ struct MigrationLine {
     return word
   }
 
-  /// Takes `Entity.property`.
+  /// Takes a word of the form `Entity.property`.
   mutating func property() throws -> (String, String) {
     guard let word = next else {
       throw failure("Entity.property is missing", hint: "write it like User.city")
     }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
-      // A letter followed by combining marks, for which a single composed scalar exists.
+      // Whether composed letters would make the names valid: they have letters with separate accents.
       let isDecomposed = parts.allSatisfy {
         Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
       }
@@ -143,7 +144,7 @@ struct MigrationLine {
   private static let typeNames = AttributeType.allCases.map(\.rawValue)
 
   private static func hint(forType word: String) -> String {
-    // A Swift spelling: `String?`.
+    // The word is spelled as in Swift: `String?`.
     if word.hasSuffix("?"), let type = nearest(String(word.dropLast()), among: typeNames).first {
       return "for an attribute that may be nil, write optional after its type: \(type) optional"
     }
@@ -151,7 +152,7 @@ struct MigrationLine {
   }
 
   /// Takes a number, a Boolean or a quoted string.
-  /// - Parameter form: The form that errors suggest.
+  /// - Parameter form: The form that an error suggests.
   mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
     let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
     guard index < words.count else {
@@ -197,7 +198,7 @@ struct MigrationLine {
     return names
   }
 
-  /// Takes the SQL in the brackets after `using` or `picking`, exactly as it is written.
+  /// Takes the SQL in the brackets after `using` or `picking`, without changing its text.
   mutating func expression(behind word: String) throws -> String {
     let before = String(line.scalars[..<(line.sqlColumn ?? line.end)]).utf8.count
     var scanner = SQLScanner(Array(String(line.scalars).utf8), from: before)
@@ -212,7 +213,7 @@ struct MigrationLine {
     }
     var depth = 0
     while let piece = scanner.next() {
-      // A `--` comment would hide the rest of the line, with the closing bracket.
+      // A `--` comment would include the rest of the line, with the closing bracket.
       guard piece.kind != .comment || scanner.sign(of: piece) == "/" else {
         throw failure(
           "this comment includes the rest of the line, with the )", hint: "write it as /* … */",

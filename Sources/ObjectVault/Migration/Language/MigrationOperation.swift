@@ -1,5 +1,5 @@
-// The closed list of the operations of a migration step. Everything about one operation is in its file of
-// the folder Operations; MigrationOperation+Rules finds it there.
+// The list of all operations of a migration step. Each operation has a file in the folder Operations,
+// with everything else about it; MigrationOperation+Rules finds that file's type.
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
@@ -35,8 +35,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case setDeleteRule(String, String, DeleteRule)
   /// `make E.r many`
   case makeMany(String, String)
-  /// `make E.r one picking (SQL)`: keeps the first link in that order; without an order, objects with
-  /// several links are refused
+  /// `make E.r one picking (SQL)`: keeps each object's first link in that order; without an order, the
+  /// step is refused if objects have several links
   case makeOne(String, String, picking: String?)
   /// `make E.r ordered`
   case makeOrdered(String, String)
@@ -72,14 +72,14 @@ public enum MigrationOperation: Sendable, Hashable {
 }
 
 extension MigrationOperation: CustomStringConvertible {
-  /// The operation as checksums use it: each meaning has exactly one spelling.
+  /// The operation in its canonical spelling, from which checksums are made.
   public var description: String { rules.text.whole }
 
   /// The operation in one line, without its SQL.
   public var summary: String { rules.text.summary }
 
   static func quoted(_ text: String) -> String {
-    // Works on scalars: CR LF is one Character, and a file is split at each of the two.
+    // Works on scalars: CR LF is one Character, but a file is split at both CR and LF.
     "\""
       + text.unicodeScalars.map { scalar in
         switch scalar {
@@ -94,7 +94,7 @@ extension MigrationOperation: CustomStringConvertible {
 }
 
 extension AttributeDescription {
-  /// The attribute as a migration file writes it.
+  /// The attribute in the form of a migration file.
   var text: String {
     "\(name) \(type.rawValue)" + (isOptional ? " optional" : "") + (isUnique ? " unique" : "")
       + (isIndexed ? " indexed" : "") + (defaultValue.map { " default \($0.text)" } ?? "")
@@ -102,7 +102,7 @@ extension AttributeDescription {
 }
 
 extension RelationshipDescription {
-  /// The relationship as a migration file writes it.
+  /// The relationship in the form of a migration file.
   var text: String {
     "\(name) -> \(destination)" + (isToMany ? " many" : "") + (isOrdered ? " ordered" : "")
       + (isRequired ? " required" : "") + (inverse.map { " inverse \(destination).\($0)" } ?? "")
@@ -111,7 +111,7 @@ extension RelationshipDescription {
 }
 
 extension DefaultValue {
-  /// The value as a migration file writes it.
+  /// The value in the form of a migration file.
   package var text: String {
     switch self {
     case .integer(let value): "\(value)"

@@ -7,9 +7,10 @@ struct MigrationParser {
     var up: [MigrationOperation] = []
     /// The line at which each operation of ``up`` begins, counted from 1.
     var upLines: [Int] = []
+    /// The line at which each operation of ``down`` begins, counted from 1.
     var downLines: [Int] = []
     var down: [MigrationOperation]?
-    /// Why the step cannot be rolled back, where its author wrote `irreversible`.
+    /// Why the step cannot be rolled back, if its author wrote `irreversible`.
     var irreversible: String?
   }
 
@@ -28,7 +29,7 @@ struct MigrationParser {
     var previous = lineEnd
     for byte in Substring(text.unicodeScalars.drop { $0 == "\u{FEFF}" }).utf8 {
       let isEnd = byte == UInt8(ascii: "\r")
-      // Skips the LF of CR LF, because the CR has ended the line already.
+      // Skips the LF of CR LF: the CR has ended the line already.
       if byte != lineEnd || previous != UInt8(ascii: "\r") { bytes.append(isEnd ? lineEnd : byte) }
       previous = byte
     }
@@ -50,7 +51,7 @@ struct MigrationParser {
   /// Parses the whole file.
   /// - Parameters:
   ///   - number: The number in the file's name.
-  ///   - name: The step's name in the file's name.
+  ///   - name: The name of the step in the file's name.
   mutating func parse(number: Int, name: String) throws -> Result {
     var result = Result()
     try requireNoConflict()
@@ -89,8 +90,8 @@ struct MigrationParser {
     return result
   }
 
-  /// Refuses the conflict markers of a merge of two branches; valid SQL never has a line that begins with
-  /// them.
+  /// Refuses the conflict markers that a merge of two branches leaves. No line of valid SQL begins with
+  /// one.
   private func requireNoConflict() throws {
     let marks = ["<<<<<<<", ">>>>>>>"].map { Array($0.utf8) }
     let conflict = starts.indices.first { index in marks.contains { bytes(ofLine: index).starts(with: $0) } }
@@ -103,7 +104,7 @@ struct MigrationParser {
       line: line)
   }
 
-  /// Parses a line of `[down]`: an operation, or `irreversible "why"`, which then must be the only line.
+  /// Parses a line of `[down]`: an operation, or `irreversible "why"`, which must then be the only line.
   private mutating func down(_ line: String, _ result: inout Result) throws {
     guard MigrationWords(line).words.first?.text == "irreversible" else {
       guard result.irreversible == nil else {
@@ -147,7 +148,7 @@ struct MigrationParser {
           "\"\(word)\" is not a header",
           hint: didYouMean(nearest(word, among: known)) ?? "headers are \(known.joined(separator: ", "))")
       }
-      // A note keeps its `#`: it is a sentence and may name issue #12.
+      // In a note, `#` begins no comment: the note may mention issue #12.
       let text = key == .note ? self.line(index) : line
       do {
         try result.header.take(key, text[...].drop { $0 != ":" }.dropFirst().trimmed, line: index)
@@ -177,7 +178,7 @@ struct MigrationParser {
   /// Returns the words of the current line.
   func head() throws -> MigrationLine { try words(at: index) }
 
-  /// Reads the lines after the current one, up to the brace that closes them.
+  /// Parses the lines after the current one, up to the line with the closing brace.
   mutating func members(of what: String, _ read: (inout MigrationLine) throws -> Void) throws {
     let start = index
     index += 1
@@ -196,8 +197,7 @@ struct MigrationParser {
     throw failure("\(what) is not closed", hint: "close it with } on a line of its own", line: start)
   }
 
-  /// Returns the text from a column of this line to the brace that closes the block, on this line or a
-  /// later one.
+  /// Returns the SQL from a column of the current line up to the brace that closes the block.
   mutating func block(from column: Int) throws -> String {
     let start = index
     let before = line(index).unicodeScalars.prefix(column)
@@ -221,8 +221,8 @@ struct MigrationParser {
     throw failure("this block is not closed", hint: "close it with }", line: start)
   }
 
-  /// Returns the error for a string or comment without an end. The closing brace may exist, but inside
-  /// that string or comment.
+  /// Returns the error for a string or comment that is not closed. It may contain the brace that was to
+  /// close the block.
   private func unclosed(_ piece: SQLScanner.Piece) -> StoreError {
     let line = starts.lastIndex { $0 <= piece.range.lowerBound } ?? index
     let before = String(decoding: bytes[starts[line]..<piece.range.lowerBound], as: UTF8.self)
@@ -250,7 +250,7 @@ struct MigrationParser {
     return body.finished(scanner)
   }
 
-  /// Returns the line without its comment and without the spaces around it.
+  /// Returns the line without its comment, and without white space at its beginning and end.
   static func stripped(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "#")) else { return line[...].trimmed }
     let scalars = Array(line.unicodeScalars)

@@ -1,4 +1,4 @@
-// A renaming that a person states: models alone do not show whether a property was renamed or replaced.
+// A renaming that a person states, because models do not show whether a property was renamed or replaced.
 
 /// A renaming of an entity, an attribute or a relationship.
 public enum MigrationRenaming: Sendable, Hashable {
@@ -10,9 +10,9 @@ public enum MigrationRenaming: Sendable, Hashable {
   /// Parses `User=Person`, or `User.name=fullName`; the entity may be repeated, as in
   /// `User.name=User.fullName`.
   ///
-  /// For a property, the entity has its name in the new model.
+  /// In the renaming of a property, the entity must have its name in the new model.
   /// - Parameter text: The text to parse.
-  /// - Returns: nil for other texts.
+  /// - Returns: The renaming; nil for text in another form.
   public init?(_ text: String) {
     let sides = text.split(separator: "=", omittingEmptySubsequences: false).map { $0.trimmed }
     guard sides.count == 2, !sides.contains("") else { return nil }
@@ -27,7 +27,7 @@ public enum MigrationRenaming: Sendable, Hashable {
     }
   }
 
-  /// Returns the operation for a model; nil where the model does not have the former name.
+  /// Returns the operation that renames in a model; nil if the model does not have the former name.
   func operation(in model: Schema) -> MigrationOperation? {
     switch self {
     case .entity(let name, let new):

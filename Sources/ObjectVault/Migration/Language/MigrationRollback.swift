@@ -1,16 +1,16 @@
-// How a step is rolled back, or why it cannot be.
+// The rollback of a step, or the reason why it has none.
 
 /// The rollback of a step.
 public enum MigrationRollback: Sendable, Hashable {
-  /// The step is undone by these operations, on the model after the step.
+  /// These operations, on the model after the step, undo the step.
   case operations([MigrationOperation])
-  /// The step cannot be undone, for this reason.
+  /// The step cannot be undone, for a reason.
   case none(reason: String)
 
-  /// The beginning of a `[down]` line that excludes a rollback.
+  /// The beginning of a `[down]` line which states that there is no rollback.
   static let refusal = "irreversible "
 
-  /// The lines of a `[down]` section with this meaning.
+  /// The rollback as lines of a `[down]` section.
   var text: String {
     switch self {
     case .operations(let operations): operations.map(\.description).joined(separator: "\n")
@@ -20,7 +20,7 @@ public enum MigrationRollback: Sendable, Hashable {
 }
 
 extension AppliedStep {
-  /// Whether the store has operations that undo the step.
+  /// Whether the store has operations that roll the step back.
   package var carriesRollback: Bool {
     guard let down else { return false }
     return !down.split(separator: "\n").contains { $0.hasPrefix(MigrationRollback.refusal) }

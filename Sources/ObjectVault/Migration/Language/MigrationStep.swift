@@ -1,9 +1,9 @@
-// One step of a migration, and the checksum of its meaning.
+// One step of a migration, and its checksum.
 
 internal import CipherSQLite
 private import Foundation
 
-/// When the store is copied, encrypted, before a step.
+/// Whether an encrypted copy of the store is made before a step.
 public enum BackupRule: String, Sendable, Hashable, CaseIterable {
   /// Before every run of the step.
   case always
@@ -14,7 +14,7 @@ public enum BackupRule: String, Sendable, Hashable, CaseIterable {
   case never
 }
 
-/// A migration step: one file of the migrations folder, parsed.
+/// A migration step: the parsed content of one migration file.
 public struct MigrationStep: Sendable, Hashable {
   /// The step's number, counted from 1. It is also the version of the store after the step.
   public let number: Int
@@ -22,42 +22,46 @@ public struct MigrationStep: Sendable, Hashable {
   public let name: String
   /// The author's note about the step.
   public let note: String?
-  /// The oldest version of a program's steps that may still open the store after this step.
+  /// The lowest version of a program's steps with which it may open the store after this step.
   public let reader: Int
-  /// The losses that the author allows, such as `lossy:User.city`. They were reviewed with the file, so
-  /// `store-migrate up` needs no flag for them.
+  /// The losses that the author allows, such as `lossy:User.city`. Because they were reviewed with the
+  /// file, `store-migrate up` needs no flag for them.
   public let allowed: [String]
-  /// When an encrypted copy of the store is made before the step.
+  /// Whether an encrypted copy of the store is made before the step.
   public let backup: BackupRule
   /// The operations of `[up]`, in order.
   public let operations: [MigrationOperation]
-  /// The operations of `[down]`, where the author wrote any; stores keep them.
+  /// The operations of `[down]`; nil if the author wrote none. Stores record them.
   public let down: [MigrationOperation]?
-  /// Why the step cannot be rolled back, where its author wrote `irreversible "why"` in `[down]`.
+  /// Why the step cannot be rolled back; nil unless its author wrote `irreversible` in `[down]`.
   public let irreversible: String?
-  /// The steps that this one replaces; the last of them is this step as it was before.
-  /// `MigrationSet.folded(to:)` makes such a step. The array is empty for other steps.
+  /// The steps that this step replaces; empty for other steps. The last of them is the original step with
+  /// this step's number. `MigrationSet.folded(to:)` makes a step that replaces others.
   public let folds: [FoldedStep]
-  /// The checksum of a folded step, where this value is its placeholder in a set; nil for other steps.
+  /// The checksum of a folded step, if this value is the placeholder for it in a set; nil for other
+  /// steps.
   let foldedChecksum: String?
-  /// The lines at which the operations of `[up]`, and of `[down]`, begin in the parsed text.
+  /// The lines at which the operations of `[up]` begin in the parsed text.
   var lines = OperationLines()
+  /// The lines at which the operations of `[down]` begin in the parsed text.
   var downLines = OperationLines()
-  /// The name in the header, where it differs from the file's name, as in a file that was renamed.
+  /// The name in the header, if it differs from the name in the file's name, as after a renaming of the
+  /// file.
   var statedName: String?
-  /// The checksum that the store recorded, for a step read from a store whose text has another checksum.
+  /// The checksum that a store recorded, if the step was read from the store and its text has another
+  /// checksum.
   var recordedChecksum: String?
 
   /// Parses the text of a migration file.
   ///
   /// - Parameters:
-  ///   - number: The step's number, from 1.
+  ///   - number: The step's number, counted from 1.
   ///   - name: The step's name. It is normalized (NFC), so that equivalent Unicode spellings are one name.
   ///   - text: The file's content.
-  ///   - file: The file's name in errors; by default it consists of number and name.
+  ///   - file: The file's name in errors; nil for the number and the name, as in ``fileName``.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
-    // Some file systems store an ö as two scalars; generated text must be equal on all of them.
+    // Some file systems store an ö as two scalars, but generated text must be equal on all file systems.
     let name = name.precomposedStringWithCanonicalMapping
     guard number > 0 else {
       throw StoreError.migrationSyntax(
@@ -122,7 +126,7 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = nil
   }
 
-  /// Creates the placeholder, in a set, of a step whose work a later step does.
+  /// Creates the placeholder for a folded step in a set. A later step does its work.
   init(_ folded: FoldedStep) {
     (number, name, note, reader) = (folded.number, folded.name, nil, 1)
     (allowed, backup, operations, down) = ([], .auto, [], nil)
@@ -131,19 +135,20 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = folded.checksum
   }
 
-  /// Returns the loss in an entry of ``allowed``, such as `User.city`; nil for an entry of another kind.
+  /// Returns the loss that an entry of ``allowed`` allows, such as `User.city`; nil for another kind of
+  /// entry.
   static func loss(allowedBy word: String) -> String? {
     let prefix = "lossy:"
     return word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : nil
   }
 
-  /// Whether folding concerns this step: it is a placeholder, or it replaces other steps.
+  /// Whether the step is a placeholder for a folded step, or replaces other steps.
   var isFolded: Bool { foldedChecksum != nil || !folds.isEmpty }
 
-  /// Whether the step does nothing, because a later step of the set does its work.
+  /// Whether the step is a placeholder: it does nothing, because a later step of the set does its work.
   package var isPlaceholder: Bool { foldedChecksum != nil }
 
-  /// Whether a store that recorded this checksum has run the step.
+  /// Whether a checksum that a store recorded is that of this step, by the present or the former rule.
   func isRecorded(as recorded: String) -> Bool { recorded == checksum || recorded == formerChecksum }
 
   /// The file's name, such as `0002_add_tags.migration`.
@@ -158,8 +163,8 @@ public struct MigrationStep: Sendable, Hashable {
   public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
 
   /// The prefix `s1:` and the SHA-256 of ``canonicalText``. Line ends, comments, spacing, header and path
-  /// do not count; spaces within a line of SQL do. A step that replaces folded ones keeps the checksum
-  /// that it had before, because stores recorded that.
+  /// have no effect; spaces within a line of SQL do. A step that replaces folded ones keeps the checksum
+  /// of the original step, because stores recorded that.
   public var checksum: String {
     foldedChecksum ?? recordedChecksum ?? folds.last?.checksum ?? contentChecksum
   }
@@ -167,8 +172,8 @@ public struct MigrationStep: Sendable, Hashable {
   /// The checksum of the present text, regardless of folding.
   package var contentChecksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
 
-  /// The checksum by the former rule, which removed blank lines and spaces at line ends from SQL string
-  /// literals, too. Stores and lock files of earlier releases have it.
+  /// The checksum by an earlier rule, which also removed blank lines, and spaces at the ends of lines, in
+  /// string literals of SQL. Stores and lock files of earlier releases have such checksums.
   var formerChecksum: String {
     guard !isFolded else { return checksum }
     func trimmed(_ sql: String) -> String {
@@ -184,10 +189,10 @@ public struct MigrationStep: Sendable, Hashable {
     return "s1:" + sha256(Data(lines.joined(separator: "\n").utf8))
   }
 
-  /// The text of a file that parses to this step.
+  /// The text of a file that can be parsed to this step.
   public var text: String { text(canonicalText) }
 
-  /// The text of a file that parses to this step, with indented SQL, for people to read and edit.
+  /// The text of a file that can be parsed to this step, with indented SQL for people.
   package var fileText: String { text(operations.map(\.rules.text.indented).joined(separator: "\n")) }
 
   private func text(_ up: String) -> String {
@@ -202,9 +207,8 @@ public struct MigrationStep: Sendable, Hashable {
 }
 
 extension AppliedStep {
-  /// Returns the note of a file, where the file is what ran. A file that replaces folded steps has a note
-  /// about all of them, which does not apply to a store that ran the original step; then the result is
-  /// nil.
+  /// Returns the note of the step's file; nil if the file replaces folded steps, and the store ran the
+  /// original step. Such a note is about all of these steps, and does not apply to the original step.
   package func note(of file: MigrationStep) -> String? {
     file.folds.isEmpty || file.canonicalText == text ? file.note : nil
   }

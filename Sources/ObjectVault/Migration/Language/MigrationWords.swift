@@ -1,5 +1,5 @@
-// Splits a line of a migration file into words. It works on Unicode scalars: a quote followed by a
-// combining mark is one Character, which would not be recognized as a quote.
+// Splits a line of a migration file into words. Works on Unicode scalars: a quote followed by a combining
+// mark is one Character, and would not be recognized as a quote.
 
 struct MigrationWords {
   struct Word {
@@ -11,15 +11,15 @@ struct MigrationWords {
 
   let scalars: [Unicode.Scalar]
   private(set) var words: [Word] = []
-  /// The number of scalars before the SQL on the line: after `using`, `picking`, or the brace that opens a
-  /// block. SQL is not split into words, because its quotes and comments differ. Nil where the line has no
-  /// SQL.
+  /// The number of scalars before the SQL on the line, which begins after `using`, `picking`, or the
+  /// brace that opens a block; nil if the line has no SQL. SQL is not split into words, because it has
+  /// other quotes and comments.
   private(set) var sqlColumn: Int?
-  /// The start of a string that does not end on this line.
+  /// The position of a string that does not end on this line.
   private(set) var openText: Int?
   /// The position of a backslash that begins no known escape.
   private(set) var unknownEscape: Int?
-  /// The number of scalars up to the end of the last word.
+  /// The number of scalars up to and including the last word.
   private(set) var end = 0
 
   init(_ line: String) {
@@ -38,6 +38,7 @@ struct MigrationWords {
     }
   }
 
+  /// Whether the words so far end where SQL begins.
   private var endsBeforeSQL: Bool {
     guard let first = words.first, let last = words.last, !first.isString, !last.isString else {
       return false
@@ -51,7 +52,7 @@ struct MigrationWords {
     }
   }
 
-  /// Whether the rest of the line begins with `swift`, which a function's name follows; SQL would begin
+  /// Whether the rest of the line begins with `swift`, which precedes a function's name. SQL would begin
   /// with a bracket.
   private var isBeforeSwift: Bool {
     let rest = scalars[(words.last.map { $0.column + $0.text.unicodeScalars.count } ?? 0)...]

@@ -1,23 +1,24 @@
-// How an operation is parsed: the first words of its line, and the function that reads the rest.
-// MigrationOperation+Rules has the table in which a line's first words find their operation.
+// How a line is parsed as an operation. MigrationOperation+Rules has the table that finds an operation by
+// the first words of a line.
 
-/// How the line of an operation begins, and the function that reads the rest of it.
+/// The first words of an operation's line, and the function that parses the rest.
 struct OperationForm: Sendable {
   typealias Line = @Sendable (inout MigrationLine) throws -> [MigrationOperation]
   typealias Change = @Sendable (inout MigrationLine, String, String) throws -> MigrationOperation
   typealias Block = @Sendable (inout MigrationParser) throws -> MigrationOperation
 
   enum Rest: Sendable {
-    /// Reads the rest of the line: one operation, or those that the line is short for.
+    /// Parses the rest of the line: as one operation, or as the several operations that it stands for.
     case line(Line)
-    /// Reads what follows a property and the second word; gets the entity's and the property's name.
+    /// Parses the words after `VERB Entity.property KIND`; gets the names of the entity and the property.
     case change(Change)
-    /// Reads the line itself, and the lines of the block that it opens.
+    /// Parses the whole line, and the lines of the block that it opens.
     case block(Block)
   }
 
   let verb: String
-  /// The second word, or for a change of a property the word after the property; nil where there is none.
+  /// The word after the verb, or, for a change of a property, the word after the property; nil if there
+  /// is none.
   let kind: String?
   let rest: Rest
 

@@ -1,9 +1,9 @@
-// The lines of a step's operations in its file, so that findings can report a place.
+// The lines of a step's operations in its file, for findings and messages.
 
 /// The lines at which the operations of a step begin, counted from 1, in the order of the operations.
 /// Empty for a step that was not parsed from a text.
 ///
-/// Two values are always equal, so that steps with equal operations are equal wherever their lines are.
+/// Any two values are equal, so that the lines make no difference between steps with equal operations.
 struct OperationLines: Sendable, Hashable {
   private let numbers: [Int]
 
@@ -16,27 +16,27 @@ struct OperationLines: Sendable, Hashable {
 }
 
 extension MigrationStep {
-  /// Returns the line of an operation; of the first one where several are equal.
+  /// Returns the line of an operation; if several operations are equal, the line of the first one.
   func line(of operation: MigrationOperation) -> Int? {
     operations.firstIndex(of: operation).flatMap { lines[$0] }
   }
 
-  /// Returns a message for a `require` whose author wrote none: the query itself, on one line.
+  /// Returns a message for a `require` without one: the query itself, on one line.
   func words(for query: String, of operation: MigrationOperation) -> String {
     "the query\(atLine(of: operation)) is true "
       + "(\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
   }
 
-  /// Returns ` at line 7`, or an empty string.
+  /// Returns ` at line 7`, for example; empty if the line is unknown.
   func atLine(of operation: MigrationOperation) -> String {
     line(of: operation).map { " at line \($0)" } ?? ""
   }
 
-  /// Returns the file's name, with the line of the operation that has this summary. The line is omitted
-  /// where several operations have it.
+  /// Returns the file's name, with the line of the operation that has a summary. Without the line if
+  /// several operations have that summary.
   package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
 
-  /// Returns the file's name, with the line of the operation of `[down]` that has this summary.
+  /// Returns the file's name, with the line of the operation in `[down]` that has a summary.
   func place(ofWayBack summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
 
   private func place(of summary: String, among operations: [MigrationOperation], _ lines: OperationLines)

@@ -1,15 +1,15 @@
-// Checks of operations in a model with inheritance: a property is changed at the entity that declares it,
-// and its name must be free in the whole table.
+// Checks of operations in a model with inheritance: a property can be changed only at the entity that
+// declares it, and a name must be unused in the whole table.
 
 extension OperationSubject {
   /// Checks an operation against the inheritance hierarchy of its entity.
-  /// - Throws: ``ModelError`` where the entity inherits the property, or where another entity of the
-  ///   hierarchy has the new name.
+  /// - Throws: ``ModelError`` if the entity inherits the property, or another entity of the hierarchy has
+  ///   the new name.
   func checkHierarchy(in model: Schema) throws(ModelError) {
     switch self {
     case .made(let entity, let name, _): try model.requireFree(name, inHierarchyOf: entity)
     case .changed(let entity, let name): try model.requireDeclared(entity, property: name)
-    // The column is removed, so no index of a subentity may use it.
+    // The column is removed, so no index of a subentity may have it.
     case .dropped(let entity, let name, _), .moved(let entity, let name, _):
       try model.requireDeclared(entity, property: name)
       try model.requireUnindexed(name, below: entity)
@@ -24,11 +24,11 @@ extension OperationSubject {
 }
 
 extension Schema {
-  /// Checks the property names of an entity that is to become a subentity.
-  /// - Throws: ``ModelError`` where another entity of the hierarchy has one of the names.
+  /// Checks the names of the properties of an entity that is to become a subentity.
+  /// - Throws: ``ModelError`` if another entity of the hierarchy has a property with one of the names.
   func requireFreeNames(of entity: EntityDescription) throws(ModelError) {
     guard let parent = entity.parent.flatMap({ self.entity(named: $0) }) else { return }
-    // Compares names first: few occur twice, and only their owners' roots then have to be looked up.
+    // Names are compared first: few names are equal, and only their entities need a look-up of the root.
     let names = Set(entity.propertyNames.map { $0.lowercased() })
     let table = root(of: parent).name
     for other in entities where other.name != entity.name {
@@ -42,8 +42,8 @@ extension Schema {
     }
   }
 
-  /// Checks that an entity declares a property itself.
-  /// - Throws: ``ModelError`` for a property that the entity inherits.
+  /// Checks that an entity itself declares a property.
+  /// - Throws: ``ModelError`` if the entity inherits the property.
   func requireDeclared(_ name: String, property: String) throws(ModelError) {
     guard let entity = entity(named: name), entity.parent != nil,
       let owner = declarer(of: property, in: entity), owner.name != name
@@ -61,7 +61,7 @@ extension Schema {
     }
   }
 
-  /// Renames an inherited property in the indexes of the subentities.
+  /// Renames a property in the indexes of the subentities that inherit it.
   mutating func renameInIndexes(below name: String, property: String, to new: String) {
     guard hasHierarchies, let owner = entity(named: name) else { return }
     let below = Set(descendants(of: owner).map(\.name))

@@ -1,28 +1,28 @@
-// What an operation changes, and how names before it map to names after it. Code that follows names uses
-// this type only.
+// What an operation changes, and how it changes names. Code that follows names through operations uses
+// only this type.
 
-/// What an operation changes, with the names before it.
+/// What an operation changes, under the names before it.
 enum OperationSubject {
   case madeEntity(EntityDescription)
   case droppedEntity(String)
   case renamedEntity(String, to: String)
   case movedEntity(String, below: String?)
-  /// The entity's objects become objects of another entity, or links (nil).
+  /// Objects of the entity become objects of another entity, or links (nil).
   case mergedEntity(String, into: String?)
   case made(String, String, isRelationship: Bool)
   case dropped(String, String, isRelationship: Bool)
   case renamed(String, String, to: String, isRelationship: Bool)
   case changed(String, String)
-  /// A relationship whose links are stored elsewhere afterwards.
+  /// A relationship whose links the operation stores in another place.
   case moved(String, String, isToMany: Bool)
   case madeIndex(String, [String])
   case droppedIndex(String, [String])
   case rawObject
-  /// A composite operation; its parts have the subjects.
+  /// A composite operation. Its parts have subjects of their own.
   case parts
   case rows
 
-  /// The name of the entity or property that is removed with all its content.
+  /// The entity or property that is dropped with all its content; nil for other operations.
   var lost: String? {
     switch self {
     case .droppedEntity(let name): name
@@ -31,14 +31,13 @@ enum OperationSubject {
     }
   }
 
-  /// Whether rows move to another table. Such an operation is compiled alone, in a segment without other
-  /// operations.
+  /// Whether rows move to another table. A segment with such an operation has no other operations.
   var movesRows: Bool { if case .movedEntity = self { true } else { false } }
 
-  /// Whether links are stored elsewhere afterwards.
+  /// Whether links are stored in another place afterwards.
   var movesLinks: Bool { if case .moved = self { true } else { false } }
 
-  /// Whether the operation is about attributes only, so that all links stay where they are.
+  /// Whether the operation is about attributes only, so that no links move.
   /// - Parameter model: The model before the operation.
   func isOfAttributes(in model: Schema) -> Bool {
     switch self {
@@ -57,8 +56,8 @@ enum OperationSubject {
 
   var isRawObject: Bool { if case .rawObject = self { true } else { false } }
 
-  /// Whether the operation may add an inverse to an existing relationship, whose links are then stored
-  /// elsewhere.
+  /// Whether the operation may give an existing relationship an inverse, which changes the place of its
+  /// links.
   var mayGiveInverses: Bool {
     switch self {
     case .made(_, _, let isRelationship): isRelationship
@@ -69,7 +68,7 @@ enum OperationSubject {
 }
 
 extension Set<String> {
-  /// Applies an operation to a set of the entities that a step has created, which have no objects yet.
+  /// Applies an operation to the set of entities that a step has created and that have no objects yet.
   mutating func follow(_ subject: OperationSubject) {
     switch subject {
     case .madeEntity(let entity): insert(entity.name)

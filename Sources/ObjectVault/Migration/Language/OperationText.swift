@@ -1,12 +1,12 @@
-// How an operation is written in a migration file. Each meaning has one spelling, from which checksums are
-// made.
+// The text of operations in a migration file. Each meaning has one spelling, because checksums are made
+// from the text.
 
 /// The text of an operation in a migration file.
 enum OperationText {
   case line(String)
-  /// A line, and the lines of a block in braces after it.
+  /// A line, and the lines of its block in braces.
   case block(String, lines: [String])
-  /// A line, and the SQL in braces after it.
+  /// A line, and its SQL in braces.
   case sql(String, String)
 
   /// The operation in one line, without its SQL.
@@ -24,7 +24,7 @@ enum OperationText {
     }
   }
 
-  /// The whole text, with the SQL indented as far as that does not change its meaning; for people to read.
+  /// The whole text for people, with the SQL indented as far as that does not change its meaning.
   var indented: String {
     guard case .sql(let line, let sql) = self else { return whole }
     return "\(line) {\n\(SQLBody.indented(sql))\n}"

@@ -2,14 +2,14 @@
 
 /// A property, with its names before and after an operation.
 public struct PropertyPair: Sendable, Hashable {
-  /// The name before.
+  /// The name before the operation.
   public let name: String
-  /// The name afterwards.
+  /// The name after the operation.
   public let new: String
 
   /// Creates a pair.
   /// - Parameters:
-  ///   - name: The name before.
-  ///   - new: The name afterwards.
+  ///   - name: The name before the operation.
+  ///   - new: The name after the operation.
   public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
 }

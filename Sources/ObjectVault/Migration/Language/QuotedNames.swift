@@ -1,7 +1,7 @@
-// Names in double quotes. SQLite reads a double-quoted name as a string literal where no column has that
-// name, without an error: a mistyped name, or one that an earlier line of the step renamed, would become a
-// value in every row. In backquotes a name is always a name. Views, indexes and triggers are not rewritten
-// here: see RawObjectNames.
+// Puts double-quoted names in SQL into backquotes. If no column has a double-quoted name, SQLite reads it
+// as a string literal, without an error. A mistyped name, or one that an earlier line of the step
+// renamed, would become a value in every row. A name in backquotes is always a name. Views, indexes and
+// triggers are not rewritten here: see RawObjectNames.
 
 internal import CipherSQLite
 
@@ -15,11 +15,11 @@ extension SQLTemplate {
       guard piece.kind == .text, piece.isClosed, scanner.sign(of: piece) == "\"" else { continue }
       result += scanner.text(copied..<piece.range.lowerBound)
       var name = scanner.content(of: piece)
-      // A doubled quote is a quote within the name.
+      // Inside a name, a quote is doubled.
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
         name += "\"" + scanner.content(of: next)
       }
-      // Appends by scalars: a quote followed by a combining mark is one Character, which would not be
+      // Appends scalars: a quote followed by a combining mark is one Character, and would not be
       // recognized as a quote.
       result += "`"
       for scalar in name.unicodeScalars {
@@ -33,13 +33,14 @@ extension SQLTemplate {
 }
 
 extension SQLError {
-  /// Returns an engine's error about rewritten SQL as an error about the SQL that a person wrote.
+  /// Returns an error about SQL with backquotes as an error about the SQL that a person wrote.
   func asWritten(_ sql: String) -> SQLError {
     switch self {
     case .engine(let code, let extended, let message, _):
       .engine(
         code: code, extendedCode: extended,
-        // The engine quotes the text that it was given, so backquotes become double quotes again.
+        // The engine's message has text of the rewritten SQL, so its backquotes become double quotes
+        // again.
         message: (sql.contains("`") ? message : message.replacing("`", with: "\""))
           + Self.hint(message, for: sql),
         sql: sql)

@@ -1,18 +1,18 @@
-// The value of the operation `transform sql`. Its rules are in SQLTransform+Rules.
+// The operation `transform sql`. Its rules are in SQLTransform+Rules.
 
 /// `transform sql [reads E.a, F.b] [writes E.c] { … }`: SQL by the step's author that changes rows.
 public struct SQLTransform: Sendable, Hashable {
   /// The statements, with names in the form `$E.a`.
   public let sql: String
-  /// What the author declares that the statements read and write. It is compared with the accesses that
-  /// the engine reports.
+  /// The reads and writes that the author declares. They are compared with the accesses that the engine
+  /// reports.
   public let access: TransformAccess
 
   /// Creates a transform.
   /// - Parameters:
   ///   - sql: The statements, with names in the form `$E.a`.
-  ///   - reads: The places that they read; nil to declare none.
-  ///   - writes: The places that they write; nil to declare none.
+  ///   - reads: The places that the statements read; nil to declare none.
+  ///   - writes: The places that the statements write; nil to declare none.
   public init(_ sql: String, reads: [TransformAccess.Place]? = nil, writes: [TransformAccess.Place]? = nil) {
     self.init(sql, TransformAccess(reads: reads, writes: writes))
   }

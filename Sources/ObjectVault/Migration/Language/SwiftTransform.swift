@@ -1,6 +1,6 @@
-// The value of the operation `transform swift`. The app's functions are in TransformTable.
+// The operation `transform swift`. The functions of the app are in TransformTable.
 
-/// `transform swift NAME on E [reads E.a, F.b] [writes E.c] batch N`: a function of the app, called with
+/// `transform swift NAME on E [reads E.a, F.b] [writes E.c] batch N`: calls a function of the app for
 /// each object of an entity.
 public struct SwiftTransform: Sendable, Hashable {
   /// An entity with all of its properties, or one property.
@@ -8,27 +8,27 @@ public struct SwiftTransform: Sendable, Hashable {
 
   /// The name under which the app registers the function: see ``MigrationTransform``.
   public let name: String
-  /// The entity whose objects the function is called with.
+  /// The entity for whose objects the function is called.
   public let entity: String
-  /// What the author declares that the function reads and writes.
+  /// The reads and writes that the author declares for the function.
   public let access: TransformAccess
-  /// The number of objects in memory at once.
+  /// The number of objects that are in memory at once.
   public let batch: Int
 
-  /// The places that the function reads; nil where its author declares none.
+  /// The places that the function reads; nil if its author declares none.
   public var reads: [Place]? { access.reads }
-  /// The places that the function writes; nil where its author declares none.
+  /// The places that the function writes; nil if its author declares none.
   public var writes: [Place]? { access.writes }
 
-  /// The batch size of a step that does not give one.
+  /// The batch size of a step that states none.
   public static let usualBatch = 500
 
   /// Creates a transform.
   /// - Parameters:
   ///   - name: The name under which the app registers the function.
-  ///   - entity: The entity whose objects the function is called with.
-  ///   - reads: The places that it reads; nil to declare none.
-  ///   - writes: The places that it writes; nil to declare none.
+  ///   - entity: The entity for whose objects the function is called.
+  ///   - reads: The places that the function reads; nil to declare none.
+  ///   - writes: The places that the function writes; nil to declare none.
   ///   - batch: The number of objects in memory at once; values below 1 count as 1.
   public init(
     name: String, entity: String, reads: [Place]? = nil, writes: [Place]? = nil, batch: Int = usualBatch
@@ -41,14 +41,14 @@ public struct SwiftTransform: Sendable, Hashable {
     (self.name, self.entity, self.access, self.batch) = (name, entity, access, max(1, batch))
   }
 
-  /// Whether the function may write a property; with a nil property, whether it may create and delete
+  /// Whether the declaration allows the function to write a property, or for nil, to create and delete
   /// objects.
   func mayWrite(_ entity: String, property: String?) -> Bool {
     access.covers(.writes, of: entity, property: property)
   }
 
-  /// Checks the names against a model.
-  /// - Throws: ``ModelError`` for a name that the model at this point does not have.
+  /// Checks the names in the operation against a model.
+  /// - Throws: ``ModelError`` for a name that the model does not have.
   func check(in model: Schema) throws(ModelError) {
     try Place(entity: entity).check(in: model)
     try access.check(in: model)

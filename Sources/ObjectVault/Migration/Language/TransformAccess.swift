@@ -1,8 +1,8 @@
-// What the author of a transform declares that it reads and writes. DeclaredColumns compares this with
-// what SQL does, DeclaredProperties with what Swift does.
+// The reads and writes that the author of a transform declares. DeclaredColumns compares them with those
+// of SQL, DeclaredProperties with those of Swift code.
 
-/// The accesses that a step declares for a transform: `reads E.a, F writes E.b`. They are compared with
-/// what the transform does.
+/// The accesses that a step declares for a transform: `reads E.a, F writes E.b`. A transform that does
+/// more is refused.
 public struct TransformAccess: Sendable, Hashable {
   /// An entity with all of its properties, or one property.
   public struct Place: Sendable, Hashable, CustomStringConvertible {
@@ -29,15 +29,15 @@ public struct TransformAccess: Sendable, Hashable {
     case reads, writes
   }
 
-  /// The places that are read; nil where the author declares none.
+  /// The places that are read; nil if the author declares none.
   public let reads: [Place]?
-  /// The places that are written; nil where the author declares none.
+  /// The places that are written; nil if the author declares none.
   public let writes: [Place]?
 
   /// Creates a declaration.
   /// - Parameters:
-  ///   - reads: The places that are read; nil where the author declares none.
-  ///   - writes: The places that are written; nil where the author declares none.
+  ///   - reads: The places that are read; nil to declare none.
+  ///   - writes: The places that are written; nil to declare none.
   public init(reads: [Place]? = nil, writes: [Place]? = nil) {
     (self.reads, self.writes) = (reads.map(Self.sorted), writes.map(Self.sorted))
   }
@@ -48,7 +48,7 @@ public struct TransformAccess: Sendable, Hashable {
     Set(places).sorted { $0.description < $1.description }
   }
 
-  /// The places after a word; nil where the step does not have the word.
+  /// The places that are listed for a kind of access; nil if the step does not declare that kind.
   func places(_ word: Word) -> [Place]? {
     switch word {
     case .reads: reads
@@ -56,32 +56,32 @@ public struct TransformAccess: Sendable, Hashable {
     }
   }
 
-  /// Whether the places after a word include this one, or the step does not have the word. With a nil
-  /// property, whether they include the whole entity.
+  /// Whether the declaration allows an access to a property; for a nil property, to the whole entity.
+  /// Always true if the step does not declare this kind of access.
   func covers(_ word: Word, of entity: String, property: String?) -> Bool {
     guard let places = places(word) else { return true }
     return places.contains { $0.entity == entity && ($0.property == nil || $0.property == property) }
   }
 
-  /// Checks the names against a model.
-  /// - Throws: ``ModelError`` for a name that the model at this point does not have.
+  /// Checks the names of all places against a model.
+  /// - Throws: ``ModelError`` for a name that the model does not have.
   func check(in model: Schema) throws(ModelError) {
     for place in (reads ?? []) + (writes ?? []) { try place.check(in: model) }
   }
 
-  /// The declaration as it is written in a line, with a space in front; empty where nothing is declared.
+  /// The declaration as text of a line, with a leading space; empty if nothing is declared.
   var text: String {
     Word.allCases.map { word in
       places(word).map { " \(word.rawValue) " + $0.map(\.description).joined(separator: ", ") } ?? ""
     }.joined()
   }
 
-  /// Returns the error message for a transform that does more than its step declares.
+  /// Returns the error message for a transform with accesses that its step does not declare.
   /// - Parameters:
   ///   - deeds: The undeclared accesses, such as `reads User.name`.
-  ///   - places: The declarations that would allow them, each with its word.
+  ///   - places: The declarations that would allow these accesses.
   func refusal(_ deeds: [String], _ places: [(word: Word, place: Place)]) -> String {
-    // The complete list for each word, because a word may occur in the line only once.
+    // The list for each word is complete, because a word may occur in the line only once.
     let words = Word.allCases.compactMap { word -> String? in
       let lacking = places.filter { $0.word == word }.map(\.place)
       guard !lacking.isEmpty, let said = self.places(word) else { return nil }
@@ -94,8 +94,8 @@ public struct TransformAccess: Sendable, Hashable {
 }
 
 extension TransformAccess.Place {
-  /// Checks the place against a model.
-  /// - Throws: ``ModelError`` for a name that the model at this point does not have.
+  /// Checks the names of the place against a model.
+  /// - Throws: ``ModelError`` for a name that the model does not have.
   func check(in model: Schema) throws(ModelError) {
     guard let owner = model.flattenedEntity(named: entity) else {
       let hint = didYouMean(nearest(entity, among: model.entities.map(\.name)))
