@@ -76,7 +76,7 @@ extension MigrationOperation {
   var rewritesValues: Bool { rules.traits.rewritesValues }
   var function: AppFunction? { rules.function }
 
-  /// Whether it works on rows and not on the model.
+  /// Whether the operation works on rows and leaves the model unchanged.
   package var isData: Bool {
     switch rules.work {
     case .tables, .parts: false
