@@ -34,7 +34,7 @@ public struct Adoption: Sendable {
   public let schema: Schema
   /// The tables whose rows are imported, in the order of their names.
   public let tables: [Table]
-  /// What changes in the import, and what is omitted and holds no rows of the user's, a sentence each.
+  /// What changes in the import, and what is omitted without a loss of rows, a sentence each.
   public let notes: [String]
   /// What has no place in the model. It is lost, and the import is refused unless each loss is allowed.
   public let losses: [AdoptionLoss]
@@ -63,7 +63,7 @@ struct AdoptedEntity: Sendable {
   let id: SQL
   /// The expression for each attribute and each to-one.
   let values: [(property: String, expression: SQL)]
-  /// The expressions for places in ordered to-manys, by the to-one that is the inverse.
+  /// The expressions for positions in ordered to-manys, by the to-one that is the inverse.
   let orders: [(toOne: String, expression: SQL)]
   /// The number of its own rows.
   let rows: Int64
@@ -92,9 +92,9 @@ struct AdoptedLinks: Sendable {
   /// The expressions for the ids of `entity` and of the other end.
   let own: SQL
   let other: SQL
-  /// The expression for the place of `other` in the order of `relationship`; nil for no order.
+  /// The expression for the position of `other` in the order of `relationship`; nil for no order.
   let order: SQL?
-  /// The expression for the place of `own` in the order of the inverse; nil for no order.
+  /// The expression for the position of `own` in the order of the inverse; nil for no order.
   let otherOrder: SQL?
   let rows: Int64
 }

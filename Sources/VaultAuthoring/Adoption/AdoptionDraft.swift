@@ -13,7 +13,7 @@ struct EntityDraft {
   /// The properties of columns, by the columns' names in lower case.
   var properties: [String: String] = [:]
   var highestID: Int64 = 0
-  /// The index among the drafts of the parent entity, in whose table the rows are; nil for a root.
+  /// The index of the parent's draft; the parent's table has the rows. nil for a root.
   var parent: Int?
   /// The condition for the entity's own rows where entities share the table; nil for a root, which has
   /// all remaining rows.
@@ -48,7 +48,7 @@ struct BackDraft {
   /// The name of the to-many.
   let name: String
   let rule: DeleteRule
-  /// The expression for the places of its members; nil for no order.
+  /// The expression for the positions of its members; nil for no order.
   var order: SQL?
 }
 
@@ -64,7 +64,7 @@ struct EndDraft {
   var rule = DeleteRule.nullify
   /// Its column; nil for none.
   var column: ForeignTable.Column?
-  /// The expression for the places of its members; nil for no order.
+  /// The expression for the positions of its members; nil for no order.
   var order: SQL?
 }
 
@@ -81,7 +81,7 @@ struct AdoptionDraft {
 
   init(_ connection: Connection, steps: Schema?) { (self.connection, self.steps) = (connection, steps) }
 
-  /// The index of the entity of a table; where entities share it, of the root.
+  /// The index of the entity of a table, or of the root if several entities share the table.
   func place(of table: String) -> Int? {
     entities.firstIndex { $0.parent == nil && $0.table.name.asciiLowercased == table.asciiLowercased }
   }
@@ -107,7 +107,7 @@ struct AdoptionDraft {
 
   // MARK: Attributes
 
-  /// The type that the steps declare for a property, regardless of case; nil where they have none.
+  /// The type that the steps declare for a property, regardless of case; nil if they do not declare it.
   private func wanted(_ property: String, of place: Int) -> AttributeType? {
     // A table has a column once, whichever of its entities declares it.
     let root = entities[line(of: place).last ?? place].entity.name.lowercased()
@@ -170,7 +170,7 @@ struct AdoptionDraft {
     }
   }
 
-  /// The default as a constant of the type; nil, with a note, where it is none.
+  /// Returns the default as a constant of the type. Adds a note and returns nil if it is no such constant.
   private mutating func defaultValue(
     of column: ForeignTable.Column, as type: AttributeType, called name: String
   ) throws -> DefaultValue? {
@@ -198,7 +198,7 @@ struct AdoptionDraft {
 
   /// Adds a column as a to-one, with its inverse to-many.
   /// - Parameters:
-  ///   - column: The column; nil where it is the row id as well, which is kept.
+  ///   - column: The column; nil if it is also the row id, which stays the id.
   ///   - lookup: The expression for the id of the referenced row; NULL where there is none.
   mutating func addToOne(
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
@@ -240,7 +240,7 @@ struct AdoptionDraft {
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
-  /// Adds two columns that reference each other as a one-to-one: one of them has all links.
+  /// Adds two columns that reference each other as a one-to-one. Only one column is kept: it has all links.
   mutating func addOneToOne(between first: EndDraft, and second: EndDraft) {
     var ends = [first, second].map { (end: $0, name: unique($0.name, in: $0.place)) }
     if !hasColumn(ends[0], beside: ends[1]) { ends.reverse() }
@@ -257,7 +257,7 @@ struct AdoptionDraft {
     }
   }
 
-  /// Whether an end of a one-to-one has the column: as the steps declare, or else by its name.
+  /// Whether an end of a one-to-one has the column: as the steps declare, or else if its name comes first.
   private func hasColumn(_ end: (end: EndDraft, name: String), beside other: (end: EndDraft, name: String))
     -> Bool
   {

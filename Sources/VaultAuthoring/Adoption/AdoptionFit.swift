@@ -1,5 +1,5 @@
-// Maps the rows of an imported file to the tables of the steps' model. Entities and properties are
-// matched by name regardless of case, because a file may not record it.
+// Maps the rows of an imported file to the tables of the steps' model. Entities and properties are matched
+// by name regardless of case, because a file may not record the case.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -17,7 +17,7 @@ struct AdoptionFill {
   /// The condition for the rows to copy; nil for all.
   let condition: SQL?
   let rows: Int64
-  /// The entities of the rows where they are several, with their counts; nil for `name` alone.
+  /// The entities of the rows, with their counts; nil if all rows are of `name`.
   var parts: [(name: String, rows: Int64)]?
 
   /// What the rows of the source become.
@@ -49,7 +49,7 @@ struct AdoptionFit {
     for links in adoption.links { add(links, of: adoption, to: model) }
     if fills.isEmpty, obstacles == adoption.obstacles, !(adoption.entities.isEmpty && model.entities.isEmpty)
     {
-      // Whatever losses are allowed: a store without any rows is not what the caller wants.
+      // An obstacle, since losses can be allowed: the caller does not want a store without rows.
       obstacles = [Self.nothingFits(adoption, model)]
       return
     }
@@ -74,8 +74,8 @@ struct AdoptionFit {
       + "schema import writes them"
   }
 
-  /// The columns of a Core Data file that the steps define differently from the adoption: the
-  /// destinations of to-ones, and an empty text for numbers. The file does not record them.
+  /// The destinations that the steps declare for columns of a Core Data file, where they differ from the
+  /// adoption: by property, with an empty text for a number. The file does not record them.
   static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
     guard adoption.origin == .coreData else { return [:] }
     let sources = adoption.entities.flatMap(\.all)
@@ -106,7 +106,7 @@ struct AdoptionFit {
     return toOnes
   }
 
-  /// The adoption with only those tables that are imported.
+  /// The adoption, with only the tables that are imported.
   func taken(of adoption: Adoption) -> Adoption {
     Adoption(
       origin: adoption.origin, schema: adoption.schema,
@@ -159,7 +159,7 @@ struct AdoptionFit {
         rows: total, parts: place.parts))
   }
 
-  /// The columns that a value goes to: its own, and the column of its place in an order.
+  /// The columns that a value goes to: its own column, and the column for the position in an order.
   private mutating func fit(
     _ value: (property: String, expression: SQL), of member: AdoptedEntity, in place: AdoptionPlace
   ) -> [AdoptionFill.Column] {
@@ -204,7 +204,7 @@ struct AdoptionFit {
     }
   }
 
-  /// The column with the entity of each row, where the steps have one.
+  /// The columns that record the entity of each row, if the steps have such columns.
   private mutating func entities(in place: AdoptionPlace) -> [AdoptionFill.Column] {
     for member in place.source.below {
       if let found = place.entity(of: member) {

@@ -17,8 +17,8 @@ struct AdoptionPlace {
   /// The schema of the steps.
   let model: Schema
   private let properties: [String: Property]
-  /// The attribute of the steps for the kind of an object; nil where there is none. Steps that were made
-  /// by a release without inheritance have one.
+  /// The attribute `kind` of the steps, which stores the name of an object's entity; nil if there is none.
+  /// Steps that were made by a release without inheritance have it.
   let kindName: String?
 
   init(_ source: AdoptedEntity, _ entity: EntityDescription, adoption: Schema, model: Schema) {
@@ -62,8 +62,8 @@ struct AdoptionPlace {
     model.entities.first { $0.name.lowercased() == member.name.lowercased() }
   }
 
-  /// The entity of the steps whose objects the rows become: the one of the same name, or the
-  /// closest ancestor's.
+  /// The entity of the steps whose objects the rows become: the one of the same name, or else that of the
+  /// closest ancestor.
   func standIn(for member: AdoptedEntity) -> EntityDescription {
     var next: AdoptedEntity? = member
     // Limits the loop: an entity has fewer ancestors than there are entities.

@@ -110,7 +110,7 @@ struct BinaryPropertyList {
     return numbers
   }
 
-  /// An unsigned number. Larger ones than Int32.max are refused, which no list of this size has.
+  /// An unsigned number. A number above Int32.max is refused: no offset or count in such a list is so high.
   private static func number(_ bytes: [UInt8], at start: Int, size: Int) -> Int? {
     guard start >= 0, size <= bytes.count, start <= bytes.count - size else { return nil }
     let bits = bytes[start..<start + size].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -144,7 +144,7 @@ struct ColumnReading {
     return reading
   }
 
-  /// The reading as a given type; nil where some values do not fit, or the reading by content is as good.
+  /// The reading as a given type; nil if some values do not fit, or if the reading by content is as good.
   private static func fitting(_ content: ColumnContent, as type: AttributeType, _ value: SQL)
     -> ColumnReading?
   {

@@ -69,7 +69,7 @@ extension CoreDataAdoption {
     )
   }
 
-  /// The index of the column of the other end of a one-to-one.
+  /// The index of the column of the inverse in a one-to-one; nil for none.
   private func partner(of index: Int, called name: String?) -> Int? {
     guard let name, let target = columns[index].target else { return nil }
     return columns.indices.first { other in
@@ -78,7 +78,7 @@ extension CoreDataAdoption {
     }
   }
 
-  /// Whether every row that a column references references the row in turn, by another column.
+  /// Whether each row that a column references refers back by the other column.
   private func leads(_ column: CoreDataColumn, to other: CoreDataColumn) throws -> Bool {
     let (table, otherTable) = (draft.entities[column.root].table, draft.entities[other.root].table)
     let value: SQL = "s.\(SQLName(column.column.name))"
@@ -104,7 +104,7 @@ extension CoreDataAdoption {
 
   /// Adds to a hint how to read a column whose values may be in external files.
   /// - Parameter isExternal: Whether the model declares external storage; nil without a model. Then all
-  ///   values must have the form, and one must name a file.
+  ///   values must have the form of such values, and one of them must name a file.
   private mutating func addFiles(
     to hint: inout ColumnHint, of column: String, in table: String, isExternal: Bool?
   ) throws {

@@ -126,7 +126,7 @@ extension CoreDataAdoption {
       return isOne ? Dictionary(uniqueKeysWithValues: indices.map { ($0, first) }) : [:]
     }
     var (found, rest): ([Int: Owner], [Owner]) = ([:], owners)
-    // Rows with values determine the owner of a column: no entity is below two of the owners.
+    // Rows with values determine the owner of a column: an entity inherits from at most one of the owners.
     for index in indices {
       guard let used = use.values[columns[index].name],
         let match = rest.firstIndex(where: { owner in
@@ -136,8 +136,8 @@ extension CoreDataAdoption {
       found[index] = rest.remove(at: match)
     }
     let open = indices.filter { found[$0] == nil }
-    // A column without values belongs to any owner that fits. A column left over whose values are in rows
-    // of other entities belongs to the last owner left.
+    // A column without values belongs to any owner that fits. If a single owner is left, it also gets a
+    // column whose values are in rows of other entities.
     for index in open where use.values[columns[index].name] == nil || rest.count == 1 {
       let match = rest.firstIndex { owners.count == 1 || $0.property.fits(columns[index].type) }
       if let match { found[index] = rest.remove(at: match) }
@@ -156,8 +156,8 @@ extension CoreDataAdoption {
     return place
   }
 
-  /// The entity that values are limited to, if other entities have rows and none of them has a value;
-  /// else the root.
+  /// The entity that the values are limited to, if other entities have rows but no values; otherwise the
+  /// root.
   private func shown(_ used: Set<Int>, root: Int, use: ColumnUse) -> Int {
     guard !used.isEmpty else { return root }
     let line = draft.line(of: common(used))

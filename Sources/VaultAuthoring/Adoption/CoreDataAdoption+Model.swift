@@ -20,13 +20,13 @@ extension CoreDataAdoption {
     return Array(all.dropFirst(properties(at: parent).count))
   }
 
-  /// The entity that declares a property of another entity; nil where none does.
+  /// The entity that declares a property of another entity; nil if there is none.
   func declarer(of name: String, at place: Int) -> Int? {
     draft.line(of: place).last { place in declared(at: place).contains { $0.name == name } }
   }
 
-  /// The to-many whose members a column of a join table holds: the declaring entity, its description in
-  /// the model, and its name.
+  /// The to-many whose members are in a column of a join table: the entity that declares it, its
+  /// description in the model or nil, and its name.
   /// - Parameter stem: The name of the column without the number of the entity in front.
   func members(_ stem: String, of place: Int) -> (Int, CoreDataModel.Relationship?, String) {
     let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
@@ -61,9 +61,9 @@ extension CoreDataAdoption {
     }
   }
 
-  /// The expression for the places of members; nil for no order.
-  /// - Parameter isOrdered: Whether the model declares an order; nil without a model, when a column with
-  ///   values means that there is one.
+  /// The expression for the positions of members; nil for no order.
+  /// - Parameter isOrdered: Whether the model declares an order; nil without a model. Then a column with
+  ///   values means that there is an order.
   mutating func order(
     _ column: String, in table: ForeignTable, isOrdered: Bool?, of relationship: String
   ) throws -> SQL? {

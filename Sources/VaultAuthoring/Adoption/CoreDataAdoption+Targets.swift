@@ -43,7 +43,7 @@ extension CoreDataAdoption {
       .first
   }
 
-  /// The id of the row that a value references; NULL where there is none, or where it is of another entity.
+  /// The id of the row that a value references; NULL if there is none, or if it is of another entity.
   func lookup(_ value: SQL, _ target: Int) -> SQL {
     let table = draft.entities[target].table
     var own: SQL = ""
@@ -85,7 +85,7 @@ extension CoreDataAdoption {
     return try guessed(column, own)
   }
 
-  /// The entity itself, or the closest ancestor to which all rows belong that the values reference.
+  /// Returns the entity, or its closest ancestor that includes all rows that the values reference.
   /// - Parameter name: The name of the values in notes.
   mutating func widened(_ place: Int, value: SQL, of table: ForeignTable, name: String) throws -> Int {
     let line = draft.line(of: place)
@@ -111,7 +111,8 @@ extension CoreDataAdoption {
     let table = draft.entities[column.root].table
     let content = try ColumnContent.all(of: [column.column.name], in: table.name, draft.connection)[0]
     guard content.reals + content.texts + content.blobs == 0 else { return nil }
-    // Next to a to-one to one of several entities there is a column whose name has the number of the target.
+    // A to-one to an entity that shares its table has a second column, whose name contains the target's
+    // number.
     let numbers = [
       kindColumn(of: column.column.name, in: table)?.number,
       kinds.first { "Z\($0.name)".uppercased() == column.column.name.uppercased() }?.number,

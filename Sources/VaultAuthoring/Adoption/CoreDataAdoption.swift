@@ -1,8 +1,8 @@
 // Reads tables of Core Data and SwiftData: Z_PRIMARYKEY lists the entities and their parents, Z columns
 // hold properties, tables such as Z_1TAGS hold links. The model in the file adds what the tables do not
 // record: case of names, targets of some to-ones, delete rules. If the file has no model, a note reports
-// that. CoreDataAdoption+Families assigns columns to entities, CoreDataAdoption+Targets finds the targets
-// of to-ones.
+// that. CoreDataAdoption+Hierarchies assigns columns to entities, CoreDataAdoption+Targets finds the
+// targets of to-ones.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -160,8 +160,8 @@ struct CoreDataAdoption {
       return (column.name, place, String(match.2))
     }
     if columns.count == 2 {
-      // A column's name is that of the relationship that has its objects as members, at the entity of the
-      // other column.
+      // A column is named after the to-many whose members it contains. The entity of the other column
+      // declares this to-many.
       let ends = try [(columns[0], columns[1]), (columns[1], columns[0])].map { own, other in
         try end(own.place, own.column, members: other, of: table)
       }
@@ -188,7 +188,8 @@ struct CoreDataAdoption {
     }
   }
 
-  /// The end of a many-to-many whose own ids are in one column and whose members are in the other.
+  /// Returns an end of a many-to-many: `column` has the ids of its own objects, `members` those of its
+  /// members.
   private mutating func end(
     _ number: Int, _ column: String, members: (column: String, place: Int, stem: String),
     of table: ForeignTable

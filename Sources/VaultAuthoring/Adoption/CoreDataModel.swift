@@ -79,7 +79,7 @@ struct CoreDataModel {
 /// The objects of a keyed archive, by index.
 private struct KeyedArchive {
   private let list: BinaryPropertyList
-  /// The indices in the property list of the archive's objects.
+  /// The index in the property list of each object of the archive.
   private let objects: [Int]
   private var texts: [Int: String] = [:]
   /// The remaining amount that may be read: damaged objects may overlap, and each may claim to be large.

@@ -19,8 +19,8 @@ struct ExternalValues {
   /// The names of the files that existed when this was created. Values whose file is not among them count as
   /// missing. The folder is read once: a file that disappears later is an error and not a missing file.
   let names: Set<String>
-  /// The reason why the folder cannot be read; nil where it was read, and where it does not exist. A file
-  /// that cannot be seen does not count as missing.
+  /// The reason why the folder cannot be read; nil if it was read, or if it does not exist. A file in an
+  /// unreadable folder does not count as missing.
   let obstacle: String?
   private let firstUnread = Locked<String?>(nil)
 
@@ -46,8 +46,8 @@ struct ExternalValues {
     }
   }
 
-  /// The reason why the first external file that a statement used cannot be read, although it exists or
-  /// did exist. SQL continues with NULL in its place, which must not be taken for the value.
+  /// The reason why the first unreadable file of a statement cannot be read, although it exists or did
+  /// exist. SQL continues with NULL in its place, which must not be taken for the value.
   var unread: String? { firstUnread.withLock { $0 } }
 
   /// Registers the SQL function that reads the files.
@@ -111,8 +111,8 @@ struct ExternalValues {
     ).compactMap { $0.first?.string }
   }
 
-  /// The expression for a value's bytes: those that follow, or those of the file. NULL where the file is
-  /// missing or cannot be read, see ``unread``.
+  /// The expression for the bytes of a value: those after the first byte, or those of the external file.
+  /// NULL if the file is missing or cannot be read: see ``unread``.
   static func data(_ value: SQL) -> SQL {
     """
     CASE WHEN \(isNamed(value)) THEN vault_external_value(\(name(value)))

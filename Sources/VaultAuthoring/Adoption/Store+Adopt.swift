@@ -45,8 +45,8 @@ extension Store {
   ///
   /// The store is created by `migrations`, whose model has the entities and properties that
   /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; case in names is ignored. Its
-  /// history begins at the version of the migrations: no step runs. The store gets its name once every
-  /// row is there, counted, and of its type.
+  /// history begins at the version of the migrations: no step runs. The file gets its name only after all
+  /// rows are copied, counted and checked against their types.
   ///
   /// ```swift
   /// let old = URL(fileURLWithPath: "legacy.db")

@@ -1,5 +1,5 @@
-// Reads plain tables: rows become objects, references to-ones, and tables of two references
-// many-to-manys. Notes report what is omitted.
+// Reads plain tables: a row becomes an object, a reference a to-one, and a table of two references a
+// many-to-many. Notes report what is omitted.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -93,7 +93,7 @@ struct TableAdoption {
     draft.losses.append(.init(name: table.name, rows: table.rowCount, reason: reason))
   }
 
-  /// Whether a table consists of two references, each pair once.
+  /// Whether a table is a join table: it consists of two references, and each pair occurs only once.
   private func isJoin(_ table: ForeignTable) throws -> Bool {
     let names = table.columns.map(\.name)
     guard names.count == 2, table.references.count == 2, table.isUnique(names), table.idColumn == nil,
@@ -104,7 +104,8 @@ struct TableAdoption {
       })
     else { return false }
     if let steps = draft.steps {
-      // Whether some pair lacks an end depends on the file; the steps decide for all files of a program.
+      // Whether some pair lacks an end differs between the files of a program, so the steps decide for all
+      // files.
       let name = AdoptionNames.entity(table.name).lowercased()
       let isAlone = content.tables.count { AdoptionNames.entity($0.name).lowercased() == name } == 1
       return !isAlone || !steps.entities.contains { $0.name.lowercased() == name }
@@ -112,8 +113,8 @@ struct TableAdoption {
     return try ColumnContent.all(of: names, in: table.name, draft.connection).allSatisfy { $0.nulls == 0 }
   }
 
-  /// The id of the row that a value references, as a subquery; nil where a single column does not
-  /// identify the row.
+  /// The id of the row that a value references, as a subquery; nil if a single column does not identify the
+  /// row.
   private func lookup(_ reference: ForeignTable.Reference, _ value: SQL) -> SQL? {
     guard reference.columns.count == 1, let table = content.table(reference.table), let rowID = table.rowID
     else {
@@ -229,8 +230,8 @@ struct TableAdoption {
         draft.notes.append(
           "The index \(index.name) of \(table.name) is imported, but with the usual order and comparison.")
       }
-      // Two unique indexes may differ only in collation. The rows satisfy each of them, and become unique
-      // indexes without collation.
+      // Two unique indexes may differ only in collation. Both are imported as unique indexes without a
+      // collation, which the rows satisfy.
       draft.entities[place].entity.indexes.append(
         IndexDescription(properties: names.compactMap { $0 }, isUnique: index.isUnique))
     }

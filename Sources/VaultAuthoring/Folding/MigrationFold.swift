@@ -1,4 +1,4 @@
-// Folds several steps into one for new stores, and proves that the result is the same.
+// Folds several steps into one for new stores, and proves that new stores have equal contents.
 
 internal import CipherSQLite
 public import ObjectVault
@@ -7,11 +7,11 @@ public import ObjectVault
 public struct MigrationFold: Sendable, Hashable {
   /// The folded step: ``/ObjectVault/MigrationStep/text`` is its file.
   public let step: MigrationStep
-  /// The set of steps that begins with it.
+  /// The set of steps that begins with the folded step.
   public let migrations: MigrationSet
-  /// The data blocks that it keeps, such as `0003 seed`.
+  /// The data blocks that the folded step keeps, such as `0003 seed`.
   public let kept: [String]
-  /// The data blocks that it omits, because a new store has no rows that they would affect.
+  /// The data blocks that the folded step omits, because a new store has no rows that they would affect.
   public let leftOut: [String]
 }
 
@@ -32,8 +32,8 @@ extension MigrationSet {
   /// - Returns: The folded step with the remaining steps.
   /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; the errors of
   ///   ``/ObjectVault/MigrationSet/model(at:)``; ``/CipherSQLite/SQLError`` and
-  ///   ``/ObjectVault/StoreError/diskFull(file:)`` where the stores could not be created and compared,
-  ///   which is no judgement of the steps.
+  ///   ``/ObjectVault/StoreError/diskFull(file:)`` where the stores could not be created and compared.
+  ///   These errors do not mean that the steps cannot be folded.
   public func folded(to number: Int, release: String? = nil) throws -> MigrationFold {
     guard number > max(1, foldedVersion), number <= version else {
       throw StoreError.foldRefused(
@@ -64,14 +64,14 @@ extension MigrationSet {
       : "Leave the steps as they are"
   }
 
-  /// The shortest form that is proven to have the same result.
+  /// Returns the shortest of three folded forms that is proven to have the same result.
   private func provenFold(
     to number: Int, release: String?, blocks: [(name: String, operation: MigrationOperation)],
     model: Schema
   ) throws -> MigrationFold {
-    // Three forms, the shortest first: the final tables alone, if the blocks create no row in a new
-    // store; the final tables followed by the blocks; and, if the blocks use intermediate tables, all
-    // operations in sequence.
+    // The forms, the shortest first: the final tables alone, if the blocks create no row in a new store;
+    // the final tables followed by the blocks; and, if the blocks use intermediate tables, all operations
+    // in sequence.
     let names = blocks.map(\.name)
     var reasons: [String] = []
     for (operations, kept, leftOut) in [
@@ -88,8 +88,8 @@ extension MigrationSet {
         reasons.append(reason)
       }
     }
-    // Compares the steps with themselves. Another failure has stopped the forms before as well, and
-    // was reported.
+    // Compares the steps with themselves, to find the cause. If the steps themselves fail, the forms above
+    // have failed too, and their error is reported.
     do { try FoldProof(prefix(number), against: prefix(number), model: model).requireSame() } catch StoreError
       .foldRefused
     {
@@ -107,7 +107,7 @@ extension MigrationSet {
         + " \(adviceBeforeBlocks)")
   }
 
-  /// The reason that an error gives against the steps; nil where they could not be tried.
+  /// The reason in an error that the steps cause; nil for an error of the disk, memory or another process.
   private static func reason(of error: any Error) -> String? {
     switch error {
     case StoreError.foldRefused(_, let reason): reason
@@ -166,7 +166,7 @@ extension MigrationFold {
   }
 }
 
-/// Creates a new store in each of two ways, and compares them.
+/// Creates a new store with each of two sets of steps, and compares the rows.
 private struct FoldProof {
   private static let names = ["steps", "one"]
   private static let folder = PrivateFolder.Kind(prefix: "vault-fold-", files: Set(names))

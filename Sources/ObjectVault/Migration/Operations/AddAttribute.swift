@@ -5,7 +5,8 @@ struct AddAttribute: TableOperation {
   let attribute: AttributeDescription
 
   static let forms = [
-    // `filling V` is shorthand for up to three operations in sequence; the canonical text has those.
+    // `filling V` is shorthand for up to three operations in sequence. The canonical text has these
+    // operations.
     OperationForm("add", "attribute") { line in
       let (entity, name) = try line.property()
       let start = line.column
@@ -28,10 +29,10 @@ struct AddAttribute: TableOperation {
   }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 
-  /// Whether existing rows lack a value that they must have.
+  /// Whether the attribute is required and has no default, so existing rows lack a value.
   private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
 
-  /// Whether older programs give every new row the default, although it must be unique.
+  /// Whether the attribute is unique and has a default: then older programs give each new row one value.
   private var repeatsDefault: Bool { attribute.isUnique && attribute.defaultValue != nil }
 
   func change(_ model: inout Schema) throws(ModelError) {

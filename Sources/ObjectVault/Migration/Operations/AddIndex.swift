@@ -29,8 +29,8 @@ struct AddIndex: TableOperation {
     let former = model.entities[owner]
     model.entities[owner].indexes.append(index)
     model.entities[owner].normalizeIndexes()
-    // A to-one has an index already. Adding it again is accepted, because steps that stores have run
-    // contain it.
+    // Every to-one has an index. Adding it again changes nothing, but is accepted, because released steps
+    // do it.
     let isOwn = index.properties.count == 1 && former.relationship(named: index.properties[0]) != nil
     guard model.entities[owner] != former || (isOwn && !index.isUnique) else {
       throw ModelError(reason: "this index already exists")
@@ -41,8 +41,8 @@ struct AddIndex: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     let drop = MigrationOperation.dropIndex(entity, index.properties)
-    // If these properties have an index already, the first drop removes that one: drop twice, then
-    // restore it.
+    // `drop index` removes the older index of the same properties first. So the rollback drops both indexes
+    // and adds the older one again.
     guard let former = model.index(entity, index.properties) else { return .operations([drop]) }
     return .operations([drop, drop, .addIndex(entity, former)])
   }
@@ -82,7 +82,7 @@ struct DropIndex: TableOperation {
       return
     }
     guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
-      // The index of a to-one stays with the to-one.
+      // Every to-one has an index, which stays: dropping it does nothing.
       if names.count == 1, model.entities[owner].relationship(named: names[0])?.hasColumn == true { return }
       let known = model.entities[owner].indexedProperties.map {
         "\(entity)(\($0.joined(separator: ", ")))"
@@ -102,7 +102,7 @@ struct DropIndex: TableOperation {
 }
 
 extension Schema {
-  /// The index of these properties, whether declared as an index or by an attribute.
+  /// The index of exactly these properties, declared as an index or by an attribute. nil if there is none.
   fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
     guard let entity = self.entity(named: entity) else { return nil }
     if let index = entity.indexes.first(where: { $0.properties == properties }) { return index }
@@ -114,7 +114,7 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// The properties of each index that can be dropped on its own.
+  /// The properties of each index. The indexes of to-ones are not included, because they cannot be dropped.
   fileprivate var indexedProperties: [[String]] {
     attributes.filter { $0.isUnique || $0.isIndexed }.map { [$0.name] } + indexes.map(\.properties)
   }

@@ -5,7 +5,7 @@ struct AddRelationship: TableOperation {
   let relationship: RelationshipDescription
 
   static let forms = [
-    // `filling ID` is shorthand for two operations in sequence; the canonical text has those.
+    // `filling ID` is shorthand for two operations in sequence. The canonical text has these operations.
     OperationForm("add", "relationship") { line in
       let (entity, name) = try line.property()
       let start = line.column
@@ -41,8 +41,8 @@ struct AddRelationship: TableOperation {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
-  /// Whether it adds the end of a one-to-one that has no column. Such an end takes no backfill value and
-  /// cannot be required, which the model reports as a fault.
+  /// Whether the operation adds the end of a one-to-one that has no column. This end takes no backfill
+  /// value and cannot be required; if it is, the model reports a fault.
   private func isLookedUp(in model: Schema) -> Bool {
     var model = model
     guard (try? MigrationOperation.addRelationship(entity, relationship).apply(to: &model)) != nil else {

@@ -1,5 +1,5 @@
-// Which rows `move attribute` refuses. All checks run before any row is written, so a plan, which writes
-// nothing, can run them as well.
+// Checks for the rows that `move attribute` refuses. All of them run before any row is written, so a plan,
+// which writes nothing, can run them as well.
 
 internal import CipherSQLite
 
@@ -7,22 +7,22 @@ extension AttributeMove {
   /// An attribute that moves.
   struct Moved {
     let from: String
-    /// Its name at the destination until the former attribute is dropped.
+    /// The name of the new attribute at the destination until the source's attribute is dropped.
     let passing: String
     let to: String
     let former: AttributeDescription
   }
 
-  /// The to-one that connects rows of the source with rows of the destination. Where the relationship is
-  /// the end of a one-to-one without a column, its inverse takes its place.
+  /// The to-one that connects rows of the source with rows of the destination: the operation's
+  /// relationship, or its inverse if the relationship is the end of a one-to-one that has no column.
   struct Way {
     /// The to-one that has the column.
     let property: String
     let column: SQLName
     /// Whether the rows of the source have the column; otherwise those of the destination have it.
     let isAtSource: Bool
-    /// For a move away from the relationship's owner: whether the relationship references an ancestor of
-    /// the destination.
+    /// Whether the relationship references an ancestor of the destination. Used only for a move away from
+    /// the relationship's owner.
     let leadsAbove: Bool
   }
 
@@ -34,10 +34,10 @@ extension AttributeMove {
 
   // MARK: Lost values
 
-  /// Whether a row of the source has any value to move.
+  /// The condition that a row of the source has any value to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// Selects the ids that the column holds: the rows at the end without the column that have a partner.
+  /// A query for the ids in the column: these rows, at the end that has no column, have a partner.
   func tied(_ way: Way, _ model: Schema) -> SQL {
     let holders = model.place(of: way.isAtSource ? source : destination)
     return "SELECT \(way.column) FROM \(holders.tableName) WHERE \(holders.own("\(way.column) NOT NULL"))"
@@ -49,8 +49,9 @@ extension AttributeMove {
     return "\(model.place(of: source).tableName) WHERE \(isLone) AND (\(hasValue))"
   }
 
-  /// Checks that no row of the destination would get several values, that every value has a row to go to,
-  /// and that a destination object can be created where there is none.
+  /// The checks of a move away from the relationship's owner. No row of the destination may get several
+  /// different values, no value may be on a row whose partner is not of the destination, and for each row
+  /// without a partner the move must be able to create one.
   private func outwardChecks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, column) = (own.tableName, way.column)
@@ -78,7 +79,7 @@ extension AttributeMove {
             + "first clear the values, or correct \(self.relationship), with a transform"))
     }
     let lone = lone(way, model)
-    // The column that references the source row is filled anyway.
+    // A new row's to-one to its source row gets a value in any case.
     let filled = way.isAtSource ? nil : way.property
     if let missing = model.flattenedEntity(named: destination)?.unfilled(but: filled) {
       checks.append(
@@ -90,8 +91,8 @@ extension AttributeMove {
     return checks + sameDefaults(of: lone, way, model)
   }
 
-  /// Checks that the objects that are created for rows without a partner, with default values alone, do
-  /// not violate a unique key.
+  /// Checks the unique keys for the objects that the move creates, one for each row without a partner.
+  /// These objects have default values only.
   private func sameDefaults(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in
@@ -110,7 +111,7 @@ extension AttributeMove {
     }
   }
 
-  /// Checks that every row with a value has a row of the destination that takes the value.
+  /// The check of a move to the relationship's owner: a row of the destination takes each value.
   private func inwardCheck(_ way: Way, _ model: Schema) -> CompiledStatement {
     let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
     let isLost: SQL =
@@ -125,8 +126,8 @@ extension AttributeMove {
         + "or delete the objects with a transform")
   }
 
-  /// Whether the rows of a group have different values, compared as stored: values that a collation
-  /// treats as equal differ.
+  /// The condition that the rows of a group have different values. They are compared as stored: values that
+  /// only a collation treats as equal differ.
   private static func severalValues(_ attribute: AttributeDescription) -> SQL {
     // Compares the values themselves: `quote` cuts a text at a NUL and writes a float with fewer digits.
     let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
@@ -148,7 +149,8 @@ extension AttributeMove {
   private func filled(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
     let (own, place) = (model.place(of: source), model.place(of: destination))
-    // Every row of the source has a value, so each destination row with a partner gets one.
+    // The attribute is required, so every row of the source has a value, and each destination row with a
+    // partner gets one.
     let lacks: SQL =
       way.isAtSource
       ? "\"id\" NOT IN (\(tied(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
@@ -163,11 +165,11 @@ extension AttributeMove {
     ]
   }
 
-  /// Checks that each value of a unique attribute goes to one row only, and the default to at most one.
+  /// Checks that each value of a unique attribute goes to only one row, and its default to at most one.
   private func once(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
-    // A move away from the owner puts each value into the one row that its row references. Only the
-    // default can then occur twice.
+    // Only in a move to the owner can several destination rows get the value of one source row. In the
+    // other moves only the default can occur twice.
     let areShared = !isOutward && !way.isAtSource
     guard attribute.former.isUnique, areShared || filling != nil,
       let entity = model.flattenedEntity(named: destination)
@@ -175,7 +177,7 @@ extension AttributeMove {
     let place = model.place(of: destination)
     let given = given(attribute.from, by: way, model)
     let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
-    // The rows for which a destination object is yet to be created.
+    // The values for which the move creates a destination object.
     let coming: SQL =
       "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(way, model)))"
     let reasons = [
@@ -195,8 +197,8 @@ extension AttributeMove {
 }
 
 extension EntityDescription {
-  /// A required property without a default, except the to-one `name`: a new row would lack it. nil when
-  /// there is none.
+  /// The first required property without a default, apart from the to-one `name`: a new row would lack its
+  /// value. nil if there is none.
   fileprivate func unfilled(but name: String?) -> String? {
     attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
       ?? relationships.first { $0.hasColumn && $0.isRequired && $0.name != name }?.name

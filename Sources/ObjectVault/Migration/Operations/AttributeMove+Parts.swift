@@ -1,5 +1,5 @@
-// The parts of `move attribute`: which values move, and which rows get a new object for them.
-// AttributeMove+Checks has the rows that it refuses.
+// The parts of `move attribute`. They copy the values, and create destination objects for rows that have a
+// value and no partner. AttributeMove+Checks finds the rows that the operation refuses.
 
 internal import CipherSQLite
 
@@ -31,13 +31,13 @@ extension AttributeMove: CompositeOperation {
 
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
   var subject: OperationSubject { .parts }
-  // What the parts drop is kept at the destination.
+  // The values of the dropped attributes are kept at the destination.
   func losses(in model: Schema) -> [String] { [] }
   func filled(in model: Schema) -> [TransformAccess.Place] {
     attributes.map { TransformAccess.Place(entity: destination, property: $0.new) }
   }
   var isOutward: Bool { owner == source }
-  // All checks of the parts are made before the first row is written: see AttributeMove+Checks.
+  // All checks run before the first row is written: see AttributeMove+Checks.
   var refusesLate: Bool { false }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
@@ -64,8 +64,8 @@ extension AttributeMove: CompositeOperation {
       }
   }
 
-  /// Names are unique within an inheritance hierarchy: an attribute whose name is still used gets a
-  /// passing name until the former attribute is dropped.
+  /// Returns the first names of the new attributes. Names are unique within an inheritance hierarchy: a new
+  /// attribute whose name is still used has a temporary one until the source's attribute is dropped.
   private func passingNames(in model: Schema) -> [String] {
     guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
     else { return attributes.map(\.new) }
@@ -107,7 +107,7 @@ extension AttributeMove: CompositeOperation {
     throw ModelError(reason: "there is no attribute \(source).\(pair.name)\(hint.map { "; \($0)" } ?? "")")
   }
 
-  /// The operations that give an attribute back what it had besides its type.
+  /// The operations that give the new attribute the former one's requirement, default and index.
   private static func restored(_ former: AttributeDescription, of entity: String, as name: String)
     -> [CompositePart]
   {
@@ -157,7 +157,7 @@ extension AttributeMove: CompositeOperation {
     .sql(update(model.place(of: destination).tableName, by: way, moved: moved, in: model))
   }
 
-  /// The statement that gives the rows of the destination their values.
+  /// The statement that copies the values into the rows of the destination.
   private func update(_ table: SQLName, by way: Way, moved: [Moved], in model: Schema) -> SQL {
     let values = moved.map { attribute -> SQL in
       "\(identifier: attribute.passing) = \(given(attribute.from, by: way, model))"
@@ -170,7 +170,8 @@ extension AttributeMove: CompositeOperation {
 
   // MARK: Rollback
 
-  /// Records that rows with a value and no partner now reference a new object.
+  /// Records that the relationship changed: rows with a value and no partner now have a new object as
+  /// partner.
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
     guard isOutward, let entity = model.entity(named: owner) else { return }
     trail.moved(

@@ -1,6 +1,6 @@
-// Operations that consist of other operations. Their effect on a model is the effect of these in
-// sequence; in the file, the library's own SQL runs in between. Support for both engines, renaming and
-// checks come from the parts.
+// Operations that consist of other operations. A composite operation changes a model as its parts do, one
+// after the other. In the file, SQL of the library runs between the parts. Support for both engines,
+// renaming and checks come from the parts.
 
 internal import CipherSQLite
 
@@ -17,19 +17,19 @@ enum CompositePart {
 protocol CompositeOperation: OperationRules, CustomStringConvertible {
   /// The parts, in order.
   func parts(in model: Schema) throws(ModelError) -> [CompositePart]
-  /// The losses of its parts that are kept elsewhere, such as `User.city`.
+  /// What its parts drop although the values are kept elsewhere, such as `User.city`.
   func kept(in model: Schema) -> Set<String>
-  /// What it loses besides the losses of its parts.
+  /// The losses that it reports in addition to the losses of its parts.
   func losses(in model: Schema) -> [String]
   /// The columns that it fills with values of other columns.
   func filled(in model: Schema) -> [TransformAccess.Place]
-  /// The operations that undo it on the model after it.
+  /// The operations that undo this one, applied to the model after it.
   /// - Parameters:
-  ///   - model: The model before it.
+  ///   - model: The model before this operation.
   ///   - isNew: Whether the step created an entity before this operation.
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback
-  /// Records in a trail which values differ afterwards, or are stored elsewhere.
-  /// - Parameter model: The model before it.
+  /// Records in `trail` the properties whose values differ afterwards, or are stored elsewhere.
+  /// - Parameter model: The model before this operation.
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema)
 }
 
@@ -47,7 +47,7 @@ extension CompositeOperation {
     for operation in try operations(in: model) { try operation.apply(to: &model) }
   }
 
-  // Its parts are checked one by one.
+  // Each of its parts is checked on its own.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
@@ -63,7 +63,7 @@ extension CompositeOperation {
 
 extension Schema {
   /// The entity of this name.
-  /// - Throws: ``ModelError`` that suggests what may have been meant.
+  /// - Throws: ``ModelError`` if there is none; it suggests a similar name.
   func known(_ entity: String) throws(ModelError) -> EntityDescription {
     if let found = self.entity(named: entity) { return found }
     let hint = didYouMean(nearest(entity, among: entities.map(\.name)))
@@ -71,7 +71,7 @@ extension Schema {
   }
 
   /// The relationship that an entity declares under this name.
-  /// - Throws: ``ModelError`` that suggests what may have been meant.
+  /// - Throws: ``ModelError`` if there is none; it suggests a similar name.
   func known(_ entity: String, relationship name: String) throws(ModelError) -> RelationshipDescription {
     let owner = try known(entity)
     if let found = owner.relationship(named: name) { return found }
@@ -82,7 +82,7 @@ extension Schema {
 
 extension Schema {
   /// A relationship that an entity declares or inherits.
-  /// - Throws: ``ModelError`` that suggests what may have been meant.
+  /// - Throws: ``ModelError`` if there is none; it suggests a similar name.
   func known(_ entity: String, inherited name: String) throws(ModelError) -> RelationshipDescription {
     if let found = flattenedEntity(named: entity)?.relationship(named: name) { return found }
     return try known(entity, relationship: name)
@@ -94,7 +94,9 @@ extension Schema {
     return ancestors(of: entity).map(\.name) + [name]
   }
 
-  /// The columns and values that a new row needs in a statement, where the file has no default for them.
+  /// The columns that a statement must set in a new row, with their values, because the table has no
+  /// default for them: the name of the entity, and the defaults that subentities declare. Empty for a root
+  /// entity.
   func beginnings(of name: String) -> [(column: SQLName, value: SQL)] {
     guard let entity = entity(named: name), entity.parent != nil else { return [] }
     let below = ancestors(of: entity).dropFirst() + [entity]
@@ -105,7 +107,7 @@ extension Schema {
   }
 }
 
-/// A name like this one that is not taken yet.
+/// Returns `name`, or, if it is taken, `name` with the first free number after it.
 func freeName(_ name: String, among names: Set<String>) -> String {
   let taken = Set(names.map { $0.lowercased() })
   let candidates = (0...taken.count).lazy.map { "\(name)\($0 == 0 ? "" : "\($0)")" }
@@ -113,7 +115,8 @@ func freeName(_ name: String, among names: Set<String>) -> String {
 }
 
 extension Schema {
-  /// Refuses an ordered relationship: operations that turn rows into other objects do not keep an order.
+  /// Throws if the relationship is ordered: operations that turn rows into other objects do not keep the
+  /// order.
   func requireNoOrder(_ entity: String, _ relationship: String?) throws(ModelError) {
     guard let relationship, self.entity(named: entity)?.relationship(named: relationship)?.isOrdered == true
     else { return }

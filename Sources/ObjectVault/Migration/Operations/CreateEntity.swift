@@ -37,8 +37,8 @@ struct CreateEntity: TableOperation {
       _ = try model.index(of: parent)
       try model.requireFreeNames(of: entity)
     }
-    // Inserts at the sorted place: a first step creates all entities, and building a new schema for each
-    // would check all of them again.
+    // Inserts at the sorted position. A new schema for each entity would check all entities again, and a
+    // first step creates all of them.
     model.entities.insert(
       contentsOf: Schema(entities: [entity]).entities, at: model.entityPlace(entity.name))
   }
@@ -50,7 +50,7 @@ struct CreateEntity: TableOperation {
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
-    // A subentity of an entity that this step created is as unknown to older programs as its parent.
+    // If this step created the root entity too, older programs read none of its objects.
     guard place.hasOlderReaders, let root = entity.parent.map(place.model.root(of:)), place.existed(root)
     else {
       return []
@@ -66,7 +66,7 @@ struct CreateEntity: TableOperation {
 }
 
 extension EntityDescription {
-  /// The lines in the braces, in the order that checksums use.
+  /// The lines between the braces, in the order that checksums use.
   fileprivate var memberLines: [String] {
     attributes.sorted { $0.name < $1.name }.map { "attribute \($0.text)" }
       + relationships.sorted { $0.name < $1.name }.map { "relationship \($0.text)" }

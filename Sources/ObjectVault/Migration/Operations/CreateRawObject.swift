@@ -31,7 +31,7 @@ struct CreateRawObject: TableOperation {
       hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
-  /// Whether it is a trigger that may abort a write of an older program.
+  /// Whether the object is a trigger that may abort a write of an older program.
   private var refusesWrites: Bool {
     object.kind == .trigger && SQLScanner.words(object.sql).contains("raise")
   }
@@ -89,7 +89,7 @@ struct DropRawObject: TableOperation {
   var text: OperationText { .line("drop raw \(kind.rawValue) \(name)") }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
-    // A program may read a view and rely on a trigger.
+    // Older programs may read the view or rely on the trigger.
     OperationTraits(
       rewritesValues: false, completesInverses: false, breaksReaders: kind != .index,
       hasForeignSQL: false)

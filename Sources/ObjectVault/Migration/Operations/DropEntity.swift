@@ -35,7 +35,8 @@ struct DropEntity: TableOperation {
     }
   }
 
-  // A subentity's rows are deleted first, so no earlier operation of the segment may read them.
+  // A segment deletes the rows of a dropped subentity first. Earlier operations, which may read them, need
+  // a segment before it.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {

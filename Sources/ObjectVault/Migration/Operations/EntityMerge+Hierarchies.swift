@@ -1,26 +1,26 @@
 // A merge where one of the entities has a parent or children. The source first becomes a subentity of the
-// destination, as with `set parent`: rows change tables, get ids and keep their references in that one
-// way only. Then its objects become objects of the destination.
+// destination, as with `set parent`: only that operation moves rows to another table, with new ids and
+// correct references. Then its objects become objects of the destination.
 
 internal import CipherSQLite
 
 /// The parts of `merge entity A into B` where A or B has a parent or children.
 ///
-/// Objects of subentities of A stay what they are and are below B afterwards. The values that A carries
-/// over to B are carried over for them as well.
+/// Subentities of A become subentities of B and keep their objects. The values that A carries over to B are
+/// carried over for these objects as well.
 struct HierarchyMerge {
   private(set) var parts: [CompositePart] = []
   let places: MergeMapping
-  /// The losses of single parts that the merge as a whole does not have.
+  /// What single parts drop, but the merge as a whole does not lose.
   private(set) var kept: Set<String> = []
 
   private let merge: EntityMerge
   /// The model after the parts so far.
   private var present: Schema
-  /// The temporary names of properties of the source.
+  /// The temporary names of the source's properties, by their former names.
   private var passing: [String: String] = [:]
   private let isOneTable: Bool
-  /// Whether required properties and defaults of the destination are suspended for now.
+  /// Whether properties of the destination are temporarily optional and without a default.
   private var isAwaiting = false
 
   init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
@@ -57,8 +57,8 @@ struct HierarchyMerge {
     try fold()
   }
 
-  /// Refuses a pair for an inherited to-many of a source that leaves its hierarchy: its links stay with
-  /// the ancestor.
+  /// Refuses to map an inherited to-many of a source that leaves its hierarchy: the links stay with the
+  /// ancestor.
   private static func requireNoneLeft(
     _ merge: EntityMerge, _ source: EntityDescription, in model: Schema
   ) throws(ModelError) {
@@ -75,8 +75,8 @@ struct HierarchyMerge {
   }
 
   /// Refuses a merge that would lose a unique key of the source, because the destination's properties are
-  /// not unique. Runs before any name changes, so that the error has the names that the step finds.
-  /// - Parameter former: The source as the step finds it.
+  /// not unique. Runs before any property is renamed, so that the error has the names from before the step.
+  /// - Parameter former: The source before the merge.
   private func requireUniqueness(of former: EntityDescription) throws(ModelError) {
     let news = Dictionary(places.attributes.map { ($0.from.name, $0.to.name) }) { first, _ in first }
     for key in try current(merge.source).uniqueKeys {
@@ -106,7 +106,7 @@ struct HierarchyMerge {
 
   // MARK: Names
 
-  /// Collects the losses of the parts that the merge does not lose; the places list the real losses.
+  /// Collects what the parts drop, but the merge does not lose. `places` lists the real losses.
   private mutating func note(_ model: Schema) throws(ModelError) {
     let source = try model.known(merge.source)
     let names = places.source.propertyNames + Array(passing.values)
@@ -115,7 +115,8 @@ struct HierarchyMerge {
     }
     kept.insert(merge.source)
     kept.formUnion((places.redirected + places.dropped).map(\.name))
-    // Relationships to the destination or an ancestor of it still reference the destination after the merge.
+    // Relationships to the destination or to its ancestors lose no links: the source's objects become
+    // objects of the destination.
     let line = model.line(of: merge.destination)
     for entity in model.entities {
       for relationship in entity.relationships where line.contains(relationship.destination) {
@@ -124,7 +125,7 @@ struct HierarchyMerge {
     }
   }
 
-  /// Drops attributes without a place first, so that they need not fit the other table.
+  /// Drops attributes without a counterpart in the destination, so that they need not fit into its table.
   private mutating func dropLost() throws(ModelError) {
     let mapped = Set(places.attributes.map(\.from.name))
     for attribute in places.source.attributes where !mapped.contains(attribute.name) {
@@ -150,8 +151,8 @@ struct HierarchyMerge {
     passing[name] = new
   }
 
-  /// Relationships with equal names do not become one when the source becomes a subentity: they are
-  /// renamed first.
+  /// Renames relationships whose names the destination uses: unlike attributes, two relationships do not
+  /// become one when the source becomes a subentity.
   private mutating func renameClashing() throws(ModelError) {
     for relationship in places.source.relationships
     where try isTaken(relationship.name, by: merge.destination) {
@@ -159,7 +160,8 @@ struct HierarchyMerge {
     }
   }
 
-  /// Attributes with equal names and types become one when the source becomes a subentity.
+  /// Gives each mapped attribute the name and type of its counterpart. Then both become one when the source
+  /// becomes a subentity.
   private mutating func renameMapped() throws(ModelError) {
     for (former, new) in places.attributes where former.type != new.type {
       try add(.retype(merge.source, former.name, to: new.type, using: nil))
@@ -174,8 +176,8 @@ struct HierarchyMerge {
 
   // MARK: Below the destination
 
-  /// Properties that the source's rows get, and whose requirement and default are suspended until the
-  /// rows have values.
+  /// The properties that the source's rows get from the destination, and that are temporarily optional and
+  /// without a default until the rows have values.
   private var awaited: [(owner: String, property: String, isRequired: Bool, value: DefaultValue?)] {
     let attributes = isOneTable ? places.attributes.map(\.to) : []
     let toOnes = places.toOnes.map(\.to)
@@ -212,13 +214,13 @@ struct HierarchyMerge {
 
   // MARK: Rows
 
-  /// Carries the values and links of the source's rows to their places in the destination.
+  /// Copies the values and links of the source's rows to the counterparts in the destination.
   private mutating func carryRows() throws(ModelError) {
     let rows = try MergedRows(places, in: present, .staying(fromBelow: !isOneTable)) { passing[$0] ?? $0 }
     parts += rows.checks.map { .check($0) } + rows.statements.map { .sql($0) }
   }
 
-  /// Drops the entity. Relationships to it and its children get the destination in its place.
+  /// Drops the source. The destination replaces it in relationships, and as the parent of its children.
   private mutating func fold() throws(ModelError) {
     for end in places.redirected {
       let detour = RedirectedRelationship(end, to: merge.destination, in: present)
@@ -240,8 +242,8 @@ struct HierarchyMerge {
   }
 
   /// Makes the rows objects of the destination, and clears the to-ones that are dropped with the source.
-  /// References of subentities' objects that are left in place would be refused by later parts where they
-  /// are required.
+  /// Objects of subentities are included: if such a to-one is required, later parts refuse references that
+  /// remain.
   private func renaming(_ source: EntityDescription) -> SQL {
     let place = present.place(of: source.name)
     let column = SQLName(EntityColumn.name)
@@ -258,7 +260,7 @@ struct HierarchyMerge {
     return "UPDATE \(place.tableName) SET \(SQL.joined(settings))\(place.filter)"
   }
 
-  /// Indexes of subentities over properties of the entity that is dropped, with their replacements.
+  /// The indexes of subentities that use properties of the source, each with its replacement.
   private func indexesBelow(
     _ source: EntityDescription
   ) throws(ModelError) -> [(owner: String, index: IndexDescription, new: IndexDescription)] {

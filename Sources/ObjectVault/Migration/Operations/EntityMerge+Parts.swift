@@ -1,5 +1,5 @@
-// The parts of `merge entity A into B`. MergedRows has its statements about rows. HierarchyMerge handles
-// entities with a parent or children: it brings both into one table first.
+// The parts of `merge entity A into B`. MergedRows has the statements for the rows. HierarchyMerge handles
+// entities with a parent or children: it first brings both entities into one table.
 
 internal import CipherSQLite
 
@@ -61,7 +61,7 @@ extension EntityMerge: CompositeOperation {
     trail.noteParts(of: self, droppingRows: false, mapping: mapping, in: model)
   }
 
-  /// Where each property of the source goes.
+  /// Returns the counterpart in the destination for each property of the source.
   func places(in model: Schema) throws(ModelError) -> MergeMapping {
     isInHierarchy(model) ? try HierarchyMerge(self, in: model).places : try MergeMapping(self, in: model)
   }

@@ -1,4 +1,5 @@
-// Where the properties of a merged entity go, and what happens to relationships that reference it.
+// Maps the properties of a merged entity to the destination, and decides what happens to relationships that
+// reference the entity.
 
 internal import CipherSQLite
 
@@ -27,20 +28,22 @@ struct MergeMapping {
   let source: EntityDescription
   /// The entity that stays, with all inherited properties.
   let destination: EntityDescription
-  /// The properties that both inherit from a common ancestor: they stay as they are.
+  /// The properties that both inherit from a common ancestor: the merge does not change them.
   let shared: Set<String>
   private(set) var attributes: [(from: AttributeDescription, to: AttributeDescription)] = []
   /// To-ones of the source.
   private(set) var toOnes: [(from: RelationshipDescription, to: RelationshipDescription)] = []
   /// Relationships of the source whose links are in a join table.
   private(set) var links: [(from: RelationshipDescription, to: RelationshipDescription)] = []
-  /// To-ones of other entities that are inverses of to-manys of the source, and those that replace them.
+  /// To-ones of other entities whose inverse is a to-many of the source, each with the to-one that gets its
+  /// values.
   private(set) var members: [(from: End, to: RelationshipDescription)] = []
   /// Relationships of other entities to the source that will reference the destination.
   private(set) var redirected: [End] = []
-  /// Relationships of other entities to the source whose links are all kept elsewhere.
+  /// Relationships of other entities to the source whose links are moved by the source's own relationship,
+  /// or are lost with it.
   private(set) var dropped: [End] = []
-  /// Properties without a place, such as `Company.www`.
+  /// Properties of the source whose values are lost, such as `Company.www`.
   private(set) var losses: [String] = []
 
   private let model: Schema
@@ -72,7 +75,8 @@ struct MergeMapping {
     try requireFilling()
   }
 
-  /// Maps each property of the source to a property of the destination: by a pair, or else by its name.
+  /// Maps the properties of the source that the destination takes over: by a pair, or else by an equal
+  /// name.
   private func places(by pairs: [PropertyPair]) throws(ModelError) -> [String: String] {
     var names: [String: String] = [:]
     for pair in pairs {
@@ -97,9 +101,9 @@ struct MergeMapping {
     return names
   }
 
-  /// Checks that unique keys that contain a redirected to-one of another entity stay unique.
-  /// - Parameter value: The value of a to-one after the merge, from the columns of the former one and of
-  ///   the new one.
+  /// Checks that unique keys that contain a to-one of `members` stay unique.
+  /// - Parameter value: Returns the value of a to-one after the merge, from the former column and the new
+  ///   column.
   func memberChecks(in model: Schema, _ value: (SQL, SQL) -> SQL) -> [CompiledStatement] {
     var values: [String: [String: SQL]] = [:]
     for (member, new) in members {
@@ -158,7 +162,7 @@ struct MergeMapping {
     relationship.inverse.flatMap { model.entity(named: relationship.destination)?.relationship(named: $0) }
   }
 
-  /// Finds the place of a relationship of the source.
+  /// Maps a relationship of the source to one of the destination, and records what happens to its links.
   private mutating func place(_ relationship: RelationshipDescription, _ names: [String: String])
     throws(ModelError)
   {
@@ -183,8 +187,8 @@ struct MergeMapping {
     }
   }
 
-  /// Whether the inverse of a relationship without a place keeps the links: it will reference the
-  /// destination, or has a place there itself.
+  /// Whether the links survive in the inverse, although the relationship has no counterpart in the
+  /// destination.
   private func isKeptByInverse(_ relationship: RelationshipDescription, _ names: [String: String]) -> Bool {
     guard let back = inverse(of: relationship), back.destination == source.name else { return false }
     return relationship.destination == source.name
@@ -207,8 +211,8 @@ struct MergeMapping {
   private mutating func placeLinks(
     _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) {
-    // Two ends within the entity that become the two ends of one relationship have the same links: the
-    // first end carries them.
+    // If both the relationship and its inverse belong to the source, and map to one pair, their links are
+    // copied once.
     if relationship.destination == source.name, let back = inverse(of: relationship),
       back.name < relationship.name, let place = names[back.name], place == inverse(of: new)?.name
     {
@@ -217,7 +221,7 @@ struct MergeMapping {
     links.append((relationship, new))
   }
 
-  /// Finds the place of a to-many whose links are in the to-one at its other end.
+  /// Maps a to-many whose links are in its inverse, a to-one.
   private mutating func placeMembers(
     _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) throws(ModelError) {
@@ -227,7 +231,7 @@ struct MergeMapping {
       members.append((End(entity: owner, relationship: back), to))
       return
     }
-    // The to-one at the other end has the links. It may have no place of its own, or another place.
+    // The inverse may be mapped to nothing, or to another property.
     if names[back.name] == to.name { return }
     guard !names.values.contains(to.name) else { throw misfit(relationship.name, as: new.name) }
     toOnes.append((back, to))
@@ -246,7 +250,7 @@ struct MergeMapping {
                 || links.contains { $0.from.name == back.name })
           } ?? false
         let isMember = members.contains { $0.from.name == end.name }
-        // Its links are in a to-one of the source that has no place.
+        // The links are in a to-one of the source that has no counterpart, so they are lost.
         let isEmpty = !relationship.hasColumn && back.map(\.hasColumn) ?? false
         if isSaid || isMember || isEmpty { dropped.append(end) } else { redirected.append(end) }
       }

@@ -8,7 +8,7 @@ struct FaultReach {
   /// - Parameter model: The model that has the faults.
   init(of faults: [SchemaFault], in model: Schema) {
     let words = Set(faults.flatMap(\.names).map { $0.lowercased() })
-    // The name of a table, an index or a join table contains the name of its entity.
+    // A fault may name a table, an index or a join table; such a name contains the name of its entity.
     var left = model.entities.filter { entity in
       let name = entity.name.lowercased()
       return words.contains { $0.contains(name) }
@@ -23,7 +23,7 @@ struct FaultReach {
     while let entity = left.popLast() {
       guard seen.insert(entity.name).inserted else { continue }
       names.insert(entity.name.lowercased())
-      // An inherited property or a destination may be what is wrong with it.
+      // The cause may be an inherited property, or the entity that a relationship references.
       names.formUnion(entity.relationships.map { $0.destination.lowercased() })
       guard let parent = entity.parent else { continue }
       names.insert(parent.lowercased())
@@ -42,7 +42,7 @@ struct FaultReach {
       .changed(let entity, _), .moved(let entity, _, _), .madeIndex(let entity, _),
       .droppedIndex(let entity, _):
       contains(entity)
-    // Their parts determine which entities they change.
+    // The subject does not show which entities these operations change.
     case .mergedEntity, .rawObject, .parts: true
     case .rows: false
     }
@@ -52,7 +52,7 @@ struct FaultReach {
 }
 
 extension SchemaFault {
-  /// The names in the fault that are names of entities, or may contain some.
+  /// The names in the fault that are names of entities, or may contain one.
   fileprivate var names: [String] {
     switch self {
     case .duplicateName(let entity, _), .reservedName(let entity, _, _), .circularParents(let entity),

@@ -28,7 +28,7 @@ extension EntityToRelationship: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { [entity] }
   var subject: OperationSubject { .mergedEntity(entity, into: nil) }
 
-  // A join table has no columns but two ids of existing objects.
+  // A join table has only two columns, both with ids of existing objects.
   func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func losses(in model: Schema) -> [String] {
     guard let link = model.entity(named: entity) else { return [] }
@@ -40,7 +40,7 @@ extension EntityToRelationship: CompositeOperation {
     let link = try model.known(entity)
     let (own, other) = try ends(model)
     try requireNoMore(link, in: model)
-    // Inverses of inherited ends stay with the other entities that inherit them.
+    // An inherited end keeps its inverse, for the other entities that inherit the end.
     let declared = [own, other].filter { link.relationship(named: $0.name) != nil }
     for end in declared { try model.requireNoOrder(end.destination, end.inverse) }
     var operations: [MigrationOperation] = [
@@ -128,7 +128,7 @@ extension EntityToRelationship: CompositeOperation {
   ) {
     let toOnes = model.flattened(try model.known(entity)).relationships.filter { $0.hasColumn }
     if let from { _ = try model.known(entity, inherited: from) }
-    // Objects of subentities are objects of an end's destination, too.
+    // An end may reference a subentity of the named entity, because its objects are objects of that entity.
     func leads(_ end: RelationshipDescription, to name: String) -> Bool {
       model.line(of: end.destination).contains(name)
     }
@@ -184,7 +184,7 @@ extension RelationshipToEntity: CompositeOperation {
   ]
 
   func losses(in model: Schema) -> [String] { [] }
-  // The two to-ones get the ids of links, which reference existing objects.
+  // The two to-ones get their ids from the links, which reference existing objects.
   func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func kept(in model: Schema) -> Set<String> {
     let former = model.entity(named: owner)?.relationship(named: relationship)
@@ -211,7 +211,7 @@ extension RelationshipToEntity: CompositeOperation {
     }
     let operations = operations(leadingTo: former.destination)
     let columns = join.columns(from: isSource)
-    // Links have no ids: they are numbered.
+    // Links have no ids. The number of a link in this table determines the id of its object.
     let (ids, table) = (IDMap.moved, IDMap.moved.table)
     let rows: [SQL] = [
       ids.clearing,
@@ -225,7 +225,7 @@ extension RelationshipToEntity: CompositeOperation {
       + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
   }
 
-  /// Creates the entity, and the to-manys that reference it where it has inverses.
+  /// The operations that create the entity and, if inverses are named, the to-manys that reference it.
   private func operations(leadingTo destination: String) -> [MigrationOperation] {
     func toOne(_ name: String, to destination: String, inverse: String?) -> RelationshipDescription {
       RelationshipDescription(
@@ -253,7 +253,7 @@ extension RelationshipToEntity: CompositeOperation {
     return operations
   }
 
-  // Its links become rows of a new entity, which has no former name.
+  // The links become objects of a new entity, which has no former name.
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {}
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {

@@ -32,7 +32,7 @@ struct MakeMany: TableOperation {
     let relationship = model.entity(named: entity)?.relationship(named: name)
     return .operations(
       [.makeOne(entity, name, picking: nil)]
-        // The inverse has the column at this point of the rollback.
+        // At this point of the rollback the column belongs to the inverse.
         + (relationship.flatMap(model.givingColumnBack(to:)) ?? [])
         + (relationship?.isRequired == true ? [.makeRequired(entity, name, filling: nil)] : []))
   }
@@ -64,7 +64,8 @@ struct MakeOne: TableOperation {
     try model.changeNumber(entity, relationship: name, toMany: false)
   }
 
-  // The order is evaluated on the rows before the segment, and a segment has one table of picked links.
+  // The order is evaluated on the rows before the segment, and a segment has only one table of picked
+  // links.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.movesLinks(of: entity, name, in: model)
       || order.map { mapping.picks || mapping.changes(wordsOf: $0) } ?? false
@@ -105,8 +106,8 @@ struct MakeOne: TableOperation {
 }
 
 extension Schema {
-  /// The operations that give an end of a one-to-one its column back from the inverse; nil for
-  /// another relationship.
+  /// The operations that move the column of a one-to-one from the inverse to this relationship. nil if the
+  /// relationship is not a one-to-one.
   fileprivate func givingColumnBack(to relationship: RelationshipDescription) -> [MigrationOperation]? {
     guard relationship.isOneToOne, let inverse = relationship.inverse,
       let other = entity(named: relationship.destination)?.relationship(named: inverse)
@@ -131,7 +132,7 @@ extension Schema {
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany
-    // A to-one inverse keeps the column, or gets it.
+    // A to-one inverse keeps the column, or gets it from this relationship.
     entities[owner].relationships[index].isLookedUp = false
     if let (other, back) = back(to: entity, property: name) {
       entities[other].relationships[back].isLookedUp = false
@@ -140,7 +141,7 @@ extension Schema {
     }
     // Objects may have no link, so the relationship cannot be required.
     entities[owner].relationships[index].isRequired = false
-    // A to-one has no order, and a to-many gets one by an operation of its own.
+    // A to-one has no order. A to-many gets one by an operation of its own.
     entities[owner].relationships[index].isOrdered = false
   }
 }

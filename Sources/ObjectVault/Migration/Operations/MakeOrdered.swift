@@ -18,7 +18,7 @@ struct MakeOrdered: TableOperation {
       hasForeignSQL: false)
   }
 
-  // The places of an order are one more column, which is dropped.
+  // `make unordered` drops the column with the positions.
   func missingStatement(_ engine: Engine) -> String? {
     isOrdered || engine.canDropColumn ? nil : "DROP COLUMN"
   }

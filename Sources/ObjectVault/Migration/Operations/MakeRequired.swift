@@ -50,8 +50,9 @@ struct MakeRequired: TableOperation {
         && expressed(mapping, in: model) == nil
   }
 
-  /// The expression of the segment whose missing values it fills, for an attribute that existed before
-  /// the segment.
+  /// The expression by which an earlier operation of the segment computes the attribute; this operation
+  /// replaces its NULLs. nil without one or without a backfill value, and for an attribute that the segment
+  /// added.
   private func expressed(_ mapping: SegmentMapping, in model: Schema) -> String? {
     guard filling != nil, !mapping.isAdded(entity, property: name),
       model.entity(named: entity)?.attribute(named: name) != nil
@@ -59,15 +60,15 @@ struct MakeRequired: TableOperation {
     return mapping.expressions[entity]?[name]
   }
 
-  /// Whether it fills a property that the segment added without values: the segment's one copy gives each
-  /// row the value.
+  /// Whether the operation fills a property that the segment added without values. Then each row gets the
+  /// value in the only copy that the segment makes of the table.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
     guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, property: name, in: model)
     else {
       return false
     }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
-    // The object that the rows will reference is checked in the tables before the segment.
+    // The check that the referenced object exists reads the tables before the segment.
     return mapping.hasRows(relationship.destination)
   }
 
@@ -100,9 +101,10 @@ struct MakeRequired: TableOperation {
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     if filling == nil, model.isRequired(entity, property: name) { return .operations([]) }
-    // The backfilled property was added by the same step, and the rollback drops it.
+    // The step itself added the property, so the rollback drops it.
     if mapping.former(entity, property: name) == nil { return .operations([]) }
-    // Without a backfill value no row may lack a value, and none is filled, whatever the default is.
+    // Without a backfill value the operation fills no row: it refuses rows that lack a value, even with a
+    // default.
     return filling == nil
       ? .operations([.makeOptional(entity, name)])
       : .none(reason: "it is no longer known which objects had no value")
@@ -153,8 +155,8 @@ struct MakeOptional: TableOperation {
 }
 
 extension Schema {
-  /// Refuses a name that is neither an attribute nor a to-one with a column.
-  /// - Throws: ``ModelError`` that suggests what may have been meant.
+  /// Refuses the end of a one-to-one that has no column, and a name that no property has.
+  /// - Throws: ``ModelError``, for an unknown name with a similar one.
   fileprivate func requireAttributeOrToOne(_ entity: String, property name: String) throws(ModelError) {
     let owner = try known(entity)
     if let relationship = owner.relationship(named: name), relationship.isLookedUp {

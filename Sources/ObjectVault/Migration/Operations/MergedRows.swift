@@ -1,8 +1,9 @@
-// How `merge entity` carries the values and links of the source's rows over to the destination entity.
+// Carries the values and links of the source's rows over to the destination, for `merge entity`.
 
 internal import CipherSQLite
 
-/// The checks and statements of a merge about rows, for a model that has the properties of both entities.
+/// The checks of a merge, and its statements that write rows. The model must have the properties of both
+/// entities.
 struct MergedRows {
   /// Where the rows are stored before the merge.
   enum Way {
@@ -23,11 +24,13 @@ struct MergedRows {
   private let place: EntityPlace
   /// The columns of the destination that the rows get, each with its value.
   private var settings: [(column: SQLName, value: SQL)] = []
-  /// The values that the rows get in the destination's properties, as computed before new ids exist.
+  /// The values that the rows get, by property of the destination. For checks, which run before new ids
+  /// exist.
   private var given: [String: SQL] = [:]
 
   /// - Parameters:
-  ///   - detours: Redirected relationships of other entities, whose links are copied in between.
+  ///   - detours: Redirected relationships of other entities, whose links are copied while the table of
+  ///     moved ids exists.
   ///   - name: Returns the name that a property of the source has in the model.
   init(
     _ places: MergeMapping, in model: Schema, _ way: Way, detours: [RedirectedRelationship] = [],
@@ -63,8 +66,8 @@ struct MergedRows {
   /// The id after the merge, computed: for checks, which run before the table of moved ids exists.
   private func raised(_ id: SQL) -> SQL { isMoving ? "\(id) + \(highest)" : id }
 
-  /// Whether a column that references the source, or the destination that it is now below, references one
-  /// of the rows.
+  /// The condition that a column references one of the rows. If the rows stay in the destination's table,
+  /// the column may also reference other objects of the destination.
   private func isOne(_ column: SQL) -> SQL { isMoving ? "\(column) NOT NULL" : "\(column) IN \(place.ids)" }
 
   // MARK: Values
@@ -102,7 +105,7 @@ struct MergedRows {
   /// - Parameters:
   ///   - value: The value of the column, converted for the target column.
   ///   - isRequired: Whether the target takes no NULL while the column may hold one.
-  ///   - default: The value of rows that have none.
+  ///   - default: The value for rows that have none.
   private mutating func carry(
     _ name: String, from column: SQLName, to target: SQLName, as newName: String, value: SQL,
     isRequired: Bool, default filling: DefaultValue? = nil
@@ -138,8 +141,8 @@ struct MergedRows {
     given[name] = value
   }
 
-  /// Checks that the destination's unique keys stay unique among the objects of both entities. Only keys
-  /// matter that the rows get a value of; moved rows get values of all keys.
+  /// Checks that the destination's unique keys stay unique among the objects of both entities. A key is
+  /// checked only if the rows get a value in it; moved rows get values in all keys.
   private mutating func requireDifferent() {
     let all = places.destination
     let others: SQL? =
@@ -194,7 +197,7 @@ struct MergedRows {
     )
     let other: SQL = "l.\(old.other)"
     let target = former.destination == places.source.name ? newID(other) : other
-    // The rows may have such a link already where both entities inherit the relationship.
+    // If both entities inherit the relationship, the rows may have such a link already.
     let insert: SQL = isShared(new.name) ? "INSERT OR IGNORE" : "INSERT"
     let own: SQL = isMoving ? "" : " WHERE l.\(old.own) IN \(place.ids)"
     statements.append(

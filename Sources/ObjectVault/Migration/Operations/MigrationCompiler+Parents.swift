@@ -1,4 +1,5 @@
-// How a new parent of an entity changes tables, and in which order. ParentRows has what it does to rows.
+// The statements for a new parent of an entity: which tables change, in which order. ParentRows has the
+// statements for rows.
 
 internal import CipherSQLite
 
@@ -12,20 +13,22 @@ extension MigrationCompiler {
     var behind: [PlannedStatement] = []
   }
 
-  /// The table of an entity that moves into another table: dropped once its rows are there.
+  /// The table that an entity leaves for another table: it is dropped once its rows are moved. nil for
+  /// other changes.
   var leavingTable: TableInfo? {
     guard let change = mapping.parentChange, change.way == .into else { return nil }
     return before.table(of: change.entity)
   }
 
-  /// The table of an entity that gets its own: it is filled before other tables change.
+  /// The new table of an entity that leaves its hierarchy. It is filled before other tables change.
   var ownTable: TableInfo? {
     guard let change = mapping.parentChange, change.way == .out else { return nil }
     return after.entity(named: change.entity.name).map(after.table)
   }
 
-  /// The tables with references to rows that get their own table, declared for an entity that the rows no
-  /// longer belong to. The references are cleared, and no trigger of these tables may fire for that.
+  /// The tables that lose references, because a relationship of theirs references an ancestor that the rows
+  /// in the new table no longer belong to. The references are cleared, and no trigger of these tables may
+  /// fire then.
   var released: Set<String> {
     guard let change = mapping.parentChange, change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
@@ -52,7 +55,7 @@ extension MigrationCompiler {
       guard let table = ownTable else { break }
       let creation = CompiledStatement.sql(table.createSQL(after.layout(ofTable: table.name)))
       statements.before = planned([creation] + rows.statements)
-      // Index names are taken by the table that the rows come from until that table has changed.
+      // The table that the rows come from uses the names of the indexes until it has changed.
       statements.behind = planned(
         table.indexes.map { .sql(table.indexSQL($0)) } + [rows.mark])
     }
@@ -63,7 +66,7 @@ extension MigrationCompiler {
     statements.map { PlannedStatement(statement: $0, operations: []) }
   }
 
-  /// The id of an object after the change, where it is given by an expression; nil when it does not change.
+  /// The SQL expression for the id of an object after the change; nil if the id does not change.
   /// - Parameters:
   ///   - column: A column, in quotes, of the table that is copied.
   ///   - entity: The entity that the column references.

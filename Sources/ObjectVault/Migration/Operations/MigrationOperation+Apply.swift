@@ -22,8 +22,8 @@ extension MigrationStep {
     let reach = FaultReach(of: faults, in: later)
     for operation in operations {
       guard (try? operation.apply(to: &model)) != nil else { break }
-      // Checking a model takes time in proportion to its size, and a step may have an operation for
-      // each entity.
+      // Only operations that may have caused the faults are checked. A check takes time in proportion to
+      // the size of the model, and a step may have an operation for each entity.
       guard reach.contains(operation.rules.subject) else { continue }
       let found = Set(model.modelFaults.map(Self.kind))
       for fault in found.subtracting(present) { names[fault] = operation.summary }
@@ -47,8 +47,8 @@ extension MigrationStep {
         + " Write it after the lines that complete the model")
   }
 
-  /// A fault without the details that later operations change: the operation that exceeds the limit of
-  /// properties is reported, and not the last one that adds a property.
+  /// A fault without the details that later operations change. So the error names the operation that
+  /// exceeds the limit of properties, and not the last one that adds a property.
   private static func kind(of fault: SchemaFault) -> SchemaFault {
     if case .tooManyProperties(let entity, _) = fault {
       .tooManyProperties(entity: entity, count: 0)
@@ -57,7 +57,7 @@ extension MigrationStep {
     }
   }
 
-  /// The text of a fault, with the name that may have been meant.
+  /// The text of a fault, with a similar name if there is one.
   private static func sentence(_ fault: SchemaFault, _ model: Schema) -> String {
     switch fault {
     case .unknownProperty(let entity, let property, _):
@@ -81,7 +81,7 @@ extension MigrationStep {
     .migrationFailed(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }
 
-  /// An error for rows that the step refuses. Where it can, a plan reports it before the run.
+  /// An error for rows that the step refuses. A plan reports it before the run, if it can check the rows.
   func refused(_ operation: String, because reason: String) -> StoreError {
     .rowsRefused(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }

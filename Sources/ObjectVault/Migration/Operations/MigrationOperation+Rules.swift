@@ -76,7 +76,7 @@ extension MigrationOperation {
   var rewritesValues: Bool { rules.traits.rewritesValues }
   var function: AppFunction? { rules.function }
 
-  /// Whether it works on rows and not on the model.
+  /// Whether the operation works on rows and leaves the model unchanged.
   package var isData: Bool {
     switch rules.work {
     case .tables, .parts: false
@@ -84,7 +84,8 @@ extension MigrationOperation {
     }
   }
 
-  /// Whether it may write rows, also in a new store.
+  /// Whether the operation may write rows by SQL or Swift of its author. A new store runs all steps if any of
+  /// them contains such an operation.
   package var writesRows: Bool { isData && !isRequirement }
 
   var isRequirement: Bool { if case .require = rules.work { true } else { false } }

@@ -54,8 +54,8 @@ package struct NameHistory: Sendable {
     }
   }
 
-  /// Marks both ends of a relationship as rewritten, because its links are stored elsewhere now: a column
-  /// before has no counterpart after, or the reverse.
+  /// Marks both ends of a relationship as rewritten: its links are stored elsewhere, so a column before or
+  /// after has no counterpart.
   mutating func moved(
     _ entity: String, property name: String, mapping: SegmentMapping, in model: Schema
   ) {
@@ -78,7 +78,7 @@ package struct NameHistory: Sendable {
     for former in change.names.compactMap({ mapping.entities[$0] }) {
       ancestors[former]?.removeAll(where: left.contains)
     }
-    // Some inherited relationships are now the entity's own, and their references to objects that changed
+    // Some inherited relationships are now the entity's own. Their references to objects that changed
     // tables are cleared.
     guard change.way == .out, let former = mapping.entities[change.entity.name] else { return }
     for relationship in change.left.flatMap(\.relationships) where others.contains(relationship.destination) {
@@ -96,7 +96,8 @@ package struct NameHistory: Sendable {
   }
 
   /// Records what the parts of an operation do to ids and references.
-  /// - Parameter dropsRows: Whether the entities that it drops still have rows at that point.
+  /// - Parameter dropsRows: Whether the entities that the operation drops still have rows when they are
+  ///   dropped.
   mutating func noteParts(
     of composite: some CompositeOperation, droppingRows dropsRows: Bool, mapping: SegmentMapping,
     in model: Schema
@@ -115,8 +116,8 @@ package struct NameHistory: Sendable {
   /// Records what a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, mapping: SegmentMapping, in model: Schema) {
     for (name, former) in mapping.entities {
-      // A transform may name an inherited property by a subentity, and naming an entity includes what
-      // it inherits.
+      // A transform may declare an inherited property under the name of a subentity, and the name of an
+      // entity includes the properties that it inherits.
       let line = model.entity(named: name).map { entity in
         (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)
       }
@@ -131,7 +132,7 @@ package struct NameHistory: Sendable {
   /// - Parameters:
   ///   - mapping: How the steps have mapped names, this operation included.
   ///   - model: The model before the operation.
-  ///   - written: The columns that it writes, where it is a block of SQL.
+  ///   - written: The columns that the operation writes, if it is a block of SQL.
   mutating func note(
     _ operation: MigrationOperation, mapping: SegmentMapping, in model: Schema,
     writing written: TouchedColumns = TouchedColumns()
@@ -175,7 +176,7 @@ package struct NameHistory: Sendable {
     let bare = SQLScanner.words(sql)
     let replaces = zip(bare, bare.dropFirst()).contains { $0 == ("replace", "into") }
     func isWritten(_ table: String, column: String) -> Bool {
-      // Replacing a row writes all its columns; those count that the block names.
+      // Replacing a row writes all its columns. Only columns that the block names count.
       written.updates(table, column: column)
         || replaces && words.contains(column.lowercased()) && written.contains(table, column: column)
     }

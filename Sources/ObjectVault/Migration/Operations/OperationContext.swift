@@ -1,9 +1,10 @@
-// The place of an operation in its step, for lint. The lint rules of each operation are in its own file.
+// The context of an operation in its step, for lint. The lint rules of each operation are in the
+// operation's file.
 
 /// A finding about an operation, with the code of its rule.
 typealias OperationRemark = (rule: MigrationFinding.Rule, text: String)
 
-/// An operation's place in its step.
+/// An operation's surroundings: its step, the models before them, and the step's other operations.
 struct OperationContext {
   let step: MigrationStep
   /// The model before the step.
@@ -22,7 +23,7 @@ struct OperationContext {
   /// Whether older programs, without the step, may open the store.
   var hasOlderReaders: Bool { step.reader < step.number }
 
-  /// Whether SQL or Swift of the step's author has handled a property in an earlier operation.
+  /// Whether an earlier operation may have written a property with SQL or Swift of the step's author.
   func isTransformed(_ name: String) -> Bool {
     earlier.contains { operation in
       let rules = operation.rules

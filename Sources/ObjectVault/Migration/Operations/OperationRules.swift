@@ -1,6 +1,6 @@
 // The protocols that every operation of a migration implements. Each operation is a small value in a file
-// of this folder with all its rules: text, effect on a model, effect on the file, rollback. A requirement
-// without a default must be implemented there. MigrationOperation+Rules maps each case to its value.
+// of this folder with all its rules: text, effect on a model, effect on the file, rollback. The file must
+// implement the requirements that have no default. MigrationOperation+Rules maps each case to its value.
 
 internal import CipherSQLite
 
@@ -10,7 +10,7 @@ internal import CipherSQLite
 protocol OperationRules: Sendable {
   /// How lines of a migration file are parsed to the operation.
   static var forms: [OperationForm] { get }
-  /// The operation as a migration file writes it, in the canonical spelling that checksums are computed of.
+  /// The operation in the canonical spelling of a migration file, from which checksums are computed.
   var text: OperationText { get }
   /// The entity or property that the operation changes, with its name afterwards.
   var subject: OperationSubject { get }
@@ -22,16 +22,16 @@ protocol OperationRules: Sendable {
   /// Applies the operation to a model. The caller checks names in inheritance hierarchies and renames in
   /// raw objects.
   func change(_ model: inout Schema) throws(ModelError)
-  /// Whether the operation reads or changes something that the preceding operations of its segment have
-  /// yet to produce, so that it needs a segment of its own: see ``SegmentMapping``.
-  /// - Parameter model: The model before it.
+  /// Whether the operation needs a segment of its own, because it reads or changes something that the
+  /// preceding operations of the segment have yet to produce: see ``SegmentMapping``.
+  /// - Parameter model: The model before this operation.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool
-  /// Records where columns come from, where that is more than a name that follows from ``subject``.
-  /// - Parameter model: The model before it.
+  /// Records the sources of columns in `mapping`, except names that follow from ``subject``.
+  /// - Parameter model: The model before this operation.
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError)
-  /// The operations that undo it on the model after it.
+  /// The operations that undo this one, applied to the model after it.
   /// - Parameters:
-  ///   - model: The model before it.
+  ///   - model: The model before this operation.
   ///   - mapping: How the step has mapped names so far.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback
 
@@ -42,9 +42,10 @@ protocol OperationRules: Sendable {
   var fittingType: AttributeType? { get }
   /// The entity whose rows get an index or whose links move, even when its table is not rebuilt.
   var indexedEntity: String? { get }
-  /// Whether the operation checks rows in ways that only the run itself can, and a plan cannot.
+  /// Whether some checks of the operation on rows can only be made by the run itself, and not by a plan.
   var refusesLate: Bool { get }
-  /// The statement that an engine lacks to do it in place, as in `SQLite 3.15.2 has no DROP COLUMN`.
+  /// The statement that the engine lacks to change the table in place, as in `SQLite 3.15.2 has no DROP
+  /// COLUMN`; nil if it lacks none.
   func missingStatement(_ engine: Engine) -> String?
   /// What an author must review when the operation was generated as a proposal; nil for nothing.
   func advice(in model: Schema) -> String?
@@ -77,8 +78,8 @@ enum OperationWork {
   case require(String, query: String)
 }
 
-/// An operation that changes the model and with it the tables. MigrationCompiler compares the tables
-/// before and after.
+/// An operation that changes the model and with it the tables. MigrationCompiler derives the statements
+/// from the tables before and after.
 protocol TableOperation: OperationRules {}
 
 extension TableOperation {
@@ -99,8 +100,8 @@ extension DataOperation {
 
 /// Facts about an operation that lint, backups and compilation need.
 struct OperationTraits {
-  /// Whether it overwrites values with what its author's SQL or Swift computes, or moves rows and values
-  /// so that a rollback cannot find all of them: a copy of the store is made before.
+  /// Whether it overwrites values with what its author's SQL or Swift computes, or moves rows and values so
+  /// that a rollback cannot find all of them. Then the store is copied first.
   let rewritesValues: Bool
   /// Whether a relationship may have an inverse afterwards that it did not declare itself.
   let completesInverses: Bool

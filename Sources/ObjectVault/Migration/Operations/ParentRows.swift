@@ -40,7 +40,7 @@ struct ParentRows {
     }
   }
 
-  /// What the rows inherit after the change and did not before.
+  /// The attributes and to-ones that the rows newly inherit.
   private var gained: [Gained] {
     change.joined.flatMap { above in
       above.attributes.map {
@@ -68,8 +68,8 @@ struct ParentRows {
           + "first fill it, or make it optional"))
   }
 
-  /// Checks that the values which rows bring or get stay unique: in keys that they inherit, and in keys
-  /// of their own that contain inherited properties.
+  /// Checks that the values of the rows stay unique: in the keys that they newly inherit, and in their own
+  /// keys that contain newly inherited properties.
   private var uniqueChecks: [CompiledStatement] {
     let gained = Set(gained.map(\.name))
     func isAsked(_ key: [String]) -> Bool { !gained.isDisjoint(with: key) }
@@ -82,8 +82,8 @@ struct ParentRows {
   }
 
   /// Checks one key.
-  /// - Parameter besideOthers: Whether other rows of the new table have values of it.
-  /// - Returns: nil where the rows have no value, since NULL equals no other NULL.
+  /// - Parameter besideOthers: Whether other rows of the new table have values of the key.
+  /// - Returns: nil if the rows have no value, since NULL equals no other NULL.
   private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
     UniqueKeyCheck(
       key, of: after.flattened(owner), rows: "\(old.tableName) AS a\(filterOfA)",
@@ -143,10 +143,10 @@ struct ParentRows {
 
   // MARK: Statements
 
-  /// The statements that issue the ids of the rows in another table.
+  /// The statements that issue new ids for the rows that move into another table.
   var passing: [CompiledStatement] {
-    // Above the ids of both entities: an id that was issued under the former one must not reference
-    // anything else either.
+    // New ids are above those of both tables: an id of the former table must not become that of another
+    // object.
     let highest: SQL =
       "max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table)))"
     return IDMap.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(old.tableName)")
@@ -209,7 +209,7 @@ struct ParentRows {
       "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }
 
-  /// Adds the columns of what an entity declares after the change.
+  /// Adds the columns and values of the properties that an entity declares after the change.
   private func addOwn(of former: EntityDescription, columns: inout [SQL], values: inout [SQL]) {
     guard let entity = after.entity(named: former.name) else { return }
     for attribute in entity.attributes {

@@ -1,8 +1,8 @@
-// How a relationship to a merged entity is made to reference the destination under its own name.
+// Redirects a relationship from a merged entity to the destination; the relationship keeps its name.
 
 internal import CipherSQLite
 
-/// A relationship whose destination changes: a new relationship gets its links, and then its name.
+/// A relationship whose destination changes. A new relationship takes over its links, and then its name.
 struct RedirectedRelationship {
   let end: MergeMapping.End
   let passing: RelationshipDescription
@@ -48,7 +48,7 @@ struct RedirectedRelationship {
 }
 
 extension Schema {
-  /// The operations that drop the indexes with a property, and those that add them again.
+  /// The operations that drop the indexes that contain a property, and those that add them again.
   func indexes(
     with property: String, of entity: EntityDescription
   ) -> (drops: [MigrationOperation], additions: [MigrationOperation]) {

@@ -46,7 +46,7 @@ struct Retype: TableOperation {
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
   var refusesLate: Bool { isComputed }
-  // Any other expression would have to be evaluated for every row.
+  // Only for this expression: any other would have to be evaluated for every row.
   var fittingType: AttributeType? {
     if case .sql("$\(entity).\(name)") = way { type } else { nil }
   }

@@ -64,7 +64,7 @@ extension TransformAccess {
     } ?? false
   }
 
-  /// Whether a property was added by the step. An inherited one is as old as its declaration.
+  /// Whether a property was added by the step. For an inherited property, its declaration counts.
   private func isNew(
     _ entity: String, property: String, mapping: SegmentMapping, in model: Schema
   ) -> Bool {

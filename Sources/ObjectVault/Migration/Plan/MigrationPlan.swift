@@ -3,7 +3,7 @@
 public import CipherSQLite
 private import Foundation
 
-/// What opening a store with some steps would do, or rolling steps back, or running steps again.
+/// What a run would do to a store: run pending steps, roll steps back, or run steps again.
 public struct MigrationPlan: Sendable, Hashable {
   /// A pending step, or a step that would be rolled back.
   public struct Step: Sendable, Hashable {
@@ -19,8 +19,8 @@ public struct MigrationPlan: Sendable, Hashable {
     public let sql: [String]
     /// What the step loses for good, such as `User.city`.
     public let losses: [String]
-    /// The remaining to-manys that lose all their members, by the loss that causes it, such as
-    /// `Post.user` and `User.posts`.
+    /// The to-manys that stay but lose all their members, by the loss that causes it: losing `Post.user`
+    /// empties `User.posts`.
     public let emptied: [String: [String]]
     /// The losses that the step's author did not allow; for a rollback, all losses.
     public let unallowedLosses: [String]
@@ -28,7 +28,7 @@ public struct MigrationPlan: Sendable, Hashable {
     public let rebuiltTables: [String]
     /// The number of rows that it copies, moves or indexes: see ``MigrationCost/rows``.
     public let rows: Int
-    /// The rows that it would refuse, so that it would fail; as far as they can be found before it runs.
+    /// The rows that would make the step fail, as far as they can be found before it runs.
     public let refusals: [Refusal]
     /// The checks that could not be made before the run, each a sentence with the reason.
     public let unasked: [String]
@@ -46,8 +46,8 @@ public struct MigrationPlan: Sendable, Hashable {
     public let name: String
     /// The entity whose objects or values it is called with.
     public let entity: String
-    /// The number of objects or values; nil when an earlier step changes their table, or rows are
-    /// not checked.
+    /// The number of objects or values; nil when rows are not checked, when the tables differ from the
+    /// model, or when an earlier change affects the table.
     public let rows: Int?
     /// Whether this program does not provide the function: running the step is refused.
     public let isMissing: Bool
@@ -155,12 +155,13 @@ extension MigrationPlan {
     drift =
       differences
       + (try ForeignObjects(layout: expected).obstacles(to: work.steps, connection))
-    // A later release may have run steps that this one cannot read, and still admit older readers.
+    // No error: a later release may have run steps that this one cannot read, and still admit older
+    // readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     var questions = PreflightChecks(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
-    // Without checks of rows, a faulty block in a pending step must not keep anyone from inspecting
+    // No trial without checks of rows: a faulty block in a pending step must not prevent an inspection of
     // the store.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
@@ -226,12 +227,12 @@ extension MigrationPlan.Step {
 }
 
 extension MigrationPlan.Step {
-  /// A loss, with what is lost along with it under another name.
+  /// The text of a loss, with the to-manys that it empties.
   package func text(ofLoss loss: String) -> String { lossText(loss, emptied) }
 }
 
 extension MigrationPlan {
-  /// A loss of any step, with what is lost along with it under another name.
+  /// The text of a loss of any step, with the to-manys that it empties.
   package func text(ofLoss loss: String) -> String {
     steps.first { $0.emptied[loss] != nil }?.text(ofLoss: loss) ?? loss
   }

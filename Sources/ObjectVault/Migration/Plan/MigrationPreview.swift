@@ -15,7 +15,7 @@ package struct MigrationPreview {
     package let copies: Int
   }
 
-  /// The digest of the meaning of the store's model.
+  /// The digest of the store's model; models of equal meaning have equal digests.
   package let modelHash: String
   /// The number of references to missing objects or to objects of other entities; nil where the tables
   /// are not the model's.
@@ -30,7 +30,7 @@ package struct MigrationPreview {
   package let copies: [(name: String, copy: KeptCopy)]
   /// The tables that each step copies, by the index of the step in the plan.
   package let rebuilds: [[Rebuild]]
-  /// Whether each step writes values of its author's, by the index of the step in the plan.
+  /// Whether each step writes rows with SQL or Swift of its author, by the index of the step in the plan.
   package let writesData: [Bool]
   /// How long each step may take, in seconds, by the index of the step in the plan.
   package let seconds: [Double]

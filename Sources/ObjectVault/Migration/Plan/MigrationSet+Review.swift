@@ -5,11 +5,11 @@ internal import CipherSQLite
 extension MigrationSet {
   /// The result of a review: faults, and losses that are not allowed.
   package struct Review {
-    /// What does not fit the model that it meets, a sentence for each step.
+    /// A sentence for each step that does not fit the model before it.
     package var faults: [String] = []
-    /// The faults of `[down]` sections; not searched where there are ``faults``.
+    /// The faults of `[down]` sections; empty if there are ``faults``.
     package var wayBackFaults: [String] = []
-    /// What steps lose without their authors' `allow`; not determined where there are ``faults``.
+    /// What steps lose without their authors' `allow`; empty if there are ``faults``.
     package var losses: [Losses] = []
   }
 
@@ -18,7 +18,7 @@ extension MigrationSet {
     package let step: MigrationStep
     /// The names that `allow` takes, such as `User.city`.
     package let names: [String]
-    /// The losses as text, each with what is lost along with it under another name.
+    /// The losses as text, each with the to-manys that it empties.
     package let texts: [String]
 
     fileprivate init(_ compiled: CompiledStep) {
@@ -27,8 +27,8 @@ extension MigrationSet {
     }
   }
 
-  /// Compiles every step as for a store that lacks them all, has the engine prepare the SQL in them, and
-  /// tries the `[down]` sections.
+  /// Compiles every step as for a store that has run none of them, has the engine prepare the SQL in them,
+  /// and tries the `[down]` sections.
   /// - Parameter models: The result of ``models()``.
   /// - Throws: The errors of ``model(at:)``.
   package func review(_ models: [Schema]) throws -> Review {
@@ -50,8 +50,8 @@ extension MigrationSet {
     return review
   }
 
-  /// Compiles every step as for a store that lacks them all.
-  /// - Returns: What does not fit the model that it meets, a sentence for each step.
+  /// Compiles every step as for a store that has run none of them.
+  /// - Returns: A sentence for each step that does not fit the model before it.
   package func compileFaults() throws -> [String] { try review(models()).faults }
 }
 

@@ -14,7 +14,7 @@ struct PreflightChecks {
   private(set) var refusals: [MigrationPlan.Refusal] = []
   /// The checks that could not run, a sentence each, with the reason.
   private(set) var unasked: [String] = []
-  /// The operations that such a sentence is about, or whose checks have all run.
+  /// The operations that `unasked` has a sentence about, or whose checks have all run.
   private var settledOperations: Set<String> = []
   /// The number of rows of each function, in order; nil where it is unknown.
   private(set) var counts: [Int?] = []
@@ -36,7 +36,7 @@ struct PreflightChecks {
   /// - Parameter written: The tables that data blocks write to, by the index of the part.
   private mutating func ask(_ compiled: CompiledStep, writing written: [Int: Set<String>]) throws {
     for (index, part) in compiled.parts.enumerated() {
-      // The composite operation has made the checks of these parts already.
+      // The composite operation's own checks cover these parts.
       if !part.hasAskedBefore { try ask(part) }
       try count(part)
       touched.follow(part, writing: written[index], of: compiled.step)
@@ -92,7 +92,8 @@ struct PreflightChecks {
   }
 
   /// Records a result.
-  /// - Parameter refusal: Makes the refusal of the operation, the number of rows and their first ids.
+  /// - Parameter refusal: Returns the refusal for an operation, a number of rows and their first ids; nil
+  ///   for none.
   private mutating func note(
     _ planned: PlannedStatement, _ answer: TouchedTables.Answer,
     refusal: (String, Int, [Int64]) -> MigrationPlan.Refusal?
@@ -116,8 +117,8 @@ struct PreflightChecks {
 }
 
 extension CompiledStep.Part {
-  /// Whether it is a part of an operation that makes all its checks before it writes rows. The checks of
-  /// the part cannot run later.
+  /// Whether the part belongs to a composite operation that makes all its checks before it writes rows. The
+  /// part's own checks cannot run later.
   fileprivate var hasAskedBefore: Bool {
     compiler != nil && operations.contains { $0.composite?.refusesLate == false }
   }

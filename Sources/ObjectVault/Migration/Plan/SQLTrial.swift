@@ -1,13 +1,14 @@
-// Tries the SQL that persons wrote into steps without a store: in an empty in-memory database that has
-// the tables of the model which each block meets. Operations on tables run there, on no rows. The engine
-// only prepares SQL on rows, under the authorizer, and does not run it.
+// Tries the SQL that authors wrote into steps, without a store: in an in-memory database without rows,
+// which has the tables of the model before each block. Operations on tables run there. SQL on rows is only
+// prepared by the engine, under the authorizer, and does not run.
 
 internal import CipherSQLite
 
-/// Tries the SQL of steps, one step after another. It costs nothing for steps without any.
+/// Tries the SQL in steps, one step after another. Steps without SQL cost nothing.
 final class SQLTrial {
   private let set: MigrationSet
-  /// Whether a raw object could not be created: later steps depend on it and would repeat the error.
+  /// Whether a raw object could not be created. Then no more SQL is tried: later steps may depend on the
+  /// object and would repeat the error.
   private var isLost = false
   private var runner: MigrationRunner?
   /// The model of the database, and its tables, which take longer to derive from the model than to compare.
@@ -99,7 +100,8 @@ extension CompiledStep.Part {
     }
   }
 
-  /// Whether it contains SQL that a person wrote, or tables that such SQL may use.
+  /// Whether it contains SQL that a person wrote, or follows a model with raw objects, whose SQL may use
+  /// any table.
   fileprivate var hasForeignSQL: Bool {
     !before.rawObjects.isEmpty || operations.contains(where: \.rules.traits.hasForeignSQL)
   }

@@ -1,5 +1,5 @@
-// Which tables earlier pending steps change. A plan queries only the other tables: their rows are today
-// what the next step will find.
+// Which tables earlier pending steps change. A plan queries only the other tables: their rows are already
+// those that the next step will find.
 
 internal import CipherSQLite
 
@@ -10,7 +10,7 @@ struct TouchedTables {
   /// Columns that earlier steps add to tables that otherwise stay the same, with the reason; by table and
   /// column in lower case.
   private var reasonsOfColumns: [String: [String: String]] = [:]
-  /// The reason why no table can be queried: a block may have written to any of them.
+  /// The reason why no table can be queried: a block may have written to any of them. nil if there is none.
   private var reasonForAll: String?
   /// The titles of raw views for messages, by their names in lower case.
   private var views: [String: String]
@@ -34,8 +34,8 @@ struct TouchedTables {
   // MARK: Following
 
   /// Records what a part of a step changes.
-  /// - Parameter written: The tables that a data block writes to, in lower case; nil where the engine was
-  ///   not asked for them.
+  /// - Parameter written: The tables that a data block writes to, in lower case; nil if the engine did not
+  ///   report them.
   mutating func follow(_ part: CompiledStep.Part, writing written: Set<String>?, of step: MigrationStep) {
     let name = "\(numbered(step.number)) \(step.name)"
     views = part.model.titlesOfViews
@@ -72,7 +72,7 @@ struct TouchedTables {
   ) {
     switch statement {
     case .data(let block, _):
-      // The engine has reported the tables that triggers write to, as well.
+      // The report of the engine includes the tables that triggers write to.
       if let written { return touch(tables: written, in: model, by: step) }
       touch(tables: Set(block.tables.map { $0.lowercased() }), in: model, by: step)
     case .sql(let sql): touch(tables: SQLTemplate.words(sql), in: model, by: step)
@@ -158,7 +158,7 @@ struct TouchedTables {
   /// The reason why a query cannot run before the steps do; nil when it can.
   private func obstacle(to query: String) -> String? {
     if let reasonForAll { return reasonForAll }
-    // The query's tables: other words may be columns with the name of a table.
+    // Only the query's tables count: other words may be columns that have the name of a table.
     let sources = SQLTemplate.sources(query)
     if let reason = reasons.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })?.value {
       return reason
@@ -179,7 +179,7 @@ struct TouchedTables {
     query.replacing(/(?i)count\s*\(\s*\*\s*\)/, with: "").contains("*")
   }
 
-  /// The number of rows that an entity has at this point; nil where a step has changed their table.
+  /// The number of rows that an entity has at this point; nil if an earlier step changes their table.
   func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
     let place = model.place(of: entity)
     let query: SQL = "SELECT count(*) FROM \(place.rows)"

@@ -13,13 +13,13 @@ struct DataStatements {
   /// The combined insertion; nil for another statement.
   private(set) var insertion: NumberedInsert?
 
-  /// Takes the next statement or group.
+  /// Takes the next statement, or a group of insertions.
   /// - Parameters:
   ///   - position: The index of the next statement; afterwards the index of the first one after the group.
   ///   - mayGroup: Whether several insertions may be grouped.
   /// - Returns: nil when only comments are left.
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {
-    // Text of comments only is no statement.
+    // A text that consists of comments is no statement.
     var first: String?
     while position < statements.count {
       first = SQLTemplate.beginning(statements[position])

@@ -10,12 +10,12 @@ final class DataWatch {
   let insertion: NumberedInsert?
   private(set) var written = TouchedColumns()
   private(set) var changesRows = false
-  /// The tables whose ids it changes, in lower case.
+  /// The tables in which the statement changes ids, in lower case.
   private(set) var changedIDs: Set<String> = []
-  /// The entity that it inserts rows without ids into, which is refused, and the trigger that does so;
-  /// nil where there is none.
+  /// An entity that gets rows without ids, which is refused, and the trigger that inserts them, or nil for
+  /// the statement itself. nil if there is no such entity.
   private(set) var unnumbered: (entity: String, trigger: String?)?
-  /// What it may read and write, where its author declares it.
+  /// What the statement may read and write by its author's declaration; nil without one.
   private(set) var declared: DeclaredColumns?
 
   init(_ entities: EntityNames, insertion: NumberedInsert?, declared: DeclaredColumns?) {

@@ -1,5 +1,5 @@
-// Compares what the author of a data block declares that it reads and writes with what the engine's
-// authorizer reports: tables and columns, which are mapped to entities and their properties.
+// Compares the declared reads and writes of a data block with those that the engine's authorizer reports.
+// It reports tables and columns, which are mapped to entities and properties.
 
 internal import CipherSQLite
 
@@ -8,8 +8,8 @@ struct DeclaredColumns {
   private typealias Place = TransformAccess.Place
   private let access: TransformAccess
   private let model: Schema
-  /// The properties of each column, the declared property first; by table and column in lower case. Both
-  /// ends of a relationship denote its links.
+  /// The properties of each column, the property of the declaring entity first; by table and column in
+  /// lower case. The column of a relationship also belongs to its inverse.
   private var columns: [String: [String: [Place]]] = [:]
   /// The entities whose rows each table has, the root first.
   private var entities: [String: [String]] = [:]
@@ -69,7 +69,7 @@ struct DeclaredColumns {
     return columns
   }
 
-  /// Records an action that the authorizer is asked about.
+  /// Records an action that the engine reports to the authorizer.
   /// - Parameter object: The view or the trigger that performs it; nil for the statement itself.
   mutating func note(_ action: AuthorizerAction, in object: String?) {
     switch action {
@@ -109,7 +109,7 @@ struct DeclaredColumns {
     let table = table.lowercased()
     if let places = links[table] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
     guard let names = entities[table] else { return }
-    // The engine does not report which entity of the hierarchy.
+    // The engine does not report which entity of the hierarchy the rows belong to.
     require(word, oneOf: names.map { Place(entity: $0) }, deed: deed, by: object)
   }
 
@@ -123,7 +123,7 @@ struct DeclaredColumns {
     missing.append((word, first))
   }
 
-  /// Whether a declaration covers a place: declaring an entity includes its subentities.
+  /// Whether the declaration covers a property or an entity. A declared entity includes its subentities.
   private func covers(_ word: TransformAccess.Word, _ place: Place) -> Bool {
     guard let entity = model.entity(named: place.entity) else { return false }
     return ([entity] + model.ancestors(of: entity)).contains {
@@ -131,9 +131,9 @@ struct DeclaredColumns {
     }
   }
 
-  /// Records tables of which only rows are counted, as in `SELECT count(*)`: the authorizer is not asked
-  /// about them, although they are read. Naming any property of an entity in the declaration allows
-  /// counting its objects. A table with a violation recorded already is not reported again.
+  /// Records tables whose rows the statement only counts, as in `SELECT count(*)`: the engine does not
+  /// report such a read to the authorizer. A declaration of any property of an entity allows counting its
+  /// objects. A table that already has a violation is not reported again.
   private mutating func noteSources() {
     let places = (access.reads ?? []) + (access.writes ?? []) + missing.map(\.place)
     let named = Set(places.flatMap(tables))
@@ -142,7 +142,7 @@ struct DeclaredColumns {
     }
   }
 
-  /// The tables that hold the values or links of a declared place.
+  /// The tables that store the values or links of a declared property or entity.
   private func tables(of place: Place) -> [String] {
     let relationship = place.property.flatMap {
       model.flattenedEntity(named: place.entity)?.relationship(named: $0)

@@ -10,8 +10,8 @@ public struct MigrationCost: Sendable, Hashable {
   /// For a table with more than 10,000 rows it is the range of its ids, because counting takes time in
   /// proportion to the rows. That is too high where many rows were deleted.
   public let rows: Int
-  /// The estimated duration in seconds on a machine some years old. It follows from the rows, the size of
-  /// the file, whose references are checked, and the copy that is made before.
+  /// The estimated duration in seconds on a machine some years old. It follows from the rows, from the size
+  /// of the file, whose references are checked, and from the copy that is made before the run.
   public let seconds: Double
 
   /// Measured: 300,000 rows of 200 bytes with two indexes took 2.0 s to copy, drop and index. Checking
@@ -30,7 +30,7 @@ public struct MigrationCost: Sendable, Hashable {
   }
 }
 
-/// The maximum work of an opening before it returns.
+/// The maximum work of opening a store: an opening that needs more is refused.
 public struct MigrationLimit: Sendable, Hashable {
   private enum Bound: Hashable {
     case rows(Int)
@@ -44,7 +44,7 @@ public struct MigrationLimit: Sendable, Hashable {
   /// - Parameter count: The maximum number of rows: see ``MigrationCost/rows``.
   /// - Returns: The limit.
   public static func rows(_ count: Int) -> MigrationLimit { MigrationLimit(bound: .rows(count)) }
-  /// Allows this duration, as far as it can be estimated.
+  /// Allows this estimated duration.
   /// - Parameter seconds: The maximum of ``MigrationCost/seconds``.
   /// - Returns: The limit.
   public static func seconds(_ seconds: Double) -> MigrationLimit { MigrationLimit(bound: .seconds(seconds)) }

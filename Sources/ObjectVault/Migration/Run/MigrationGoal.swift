@@ -1,5 +1,5 @@
-// The goal of a run, and the work that it means for a store's history: steps to roll back, the last
-// first, and steps to run. MigrationRunner performs all of it.
+// The goal of a run, and the work that follows from the goal and a store's history: steps to roll back, the
+// last first, and steps to run. MigrationRunner performs the work.
 
 internal import CipherSQLite
 
@@ -33,7 +33,7 @@ struct MigrationWork {
 }
 
 extension StoreHistory {
-  /// Returns the work that a goal means, after comparing the history with the steps.
+  /// Returns the work for a goal, after comparing the history with the steps.
   /// - Parameters:
   ///   - set: The steps at hand. Steps to roll back may be missing: the store carries their rollback.
   ///   - file: The name of the store in errors.
@@ -54,7 +54,7 @@ extension StoreHistory {
       let target = max(0, version - max(0, count))
       try set.requireRepeatable(after: target, of: version)
       var work = try workBack(to: target, with: set, file: file)
-      // After a fold with an edited text the steps would continue from a model that no store has.
+      // If the text of a fold was edited, the steps would continue from a model that no store has.
       try set.requireModel(work.back.last?.model ?? work.model, at: target)
       // An edited step is rolled back as it ran, and runs again as it is now.
       let again = set.prefix(version)
@@ -104,7 +104,8 @@ extension StoreHistory {
       : "; correct [down] in its file, which does not change the checksum of the step"
   }
 
-  /// The steps that the store has run: those at hand if they are what ran, else as the store carries them.
+  /// The steps that the store has run. A step at hand is used if it is the step that ran; otherwise the
+  /// step is read from the store.
   func steps(with set: MigrationSet, file: String) throws -> MigrationSet {
     try MigrationSet(
       steps.map { applied in
@@ -163,7 +164,7 @@ extension AppliedStep {
 }
 
 extension BackupRule {
-  // Written as a comment, which releases skip that do not support it.
+  // Written as a comment: releases that do not support the rule skip it.
   private static let mark = "# backup: "
 
   /// The text of a rollback as the store carries it, with the rule for backups.

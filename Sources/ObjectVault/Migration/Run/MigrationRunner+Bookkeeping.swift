@@ -38,7 +38,7 @@ extension MigrationRunner {
     try connection.setUserVersion(version)
   }
 
-  /// Records the store's state, and gives a store without identity one.
+  /// Writes entries of the store's state, and an id for a store that has none.
   func write(_ values: [(entry: MetaTable.Entry, value: SQLValue)]) throws {
     let meta = MetaTable(connection: connection)
     try meta.write(values)

@@ -4,9 +4,9 @@
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Checks that all losses are allowed. The author of a step allows its losses in its file, and the
-  /// caller that opens the store does not. A rollback loses what users entered since, which no author
-  /// could allow beforehand.
+  /// Checks that all losses are allowed. The losses of a step are allowed by its author, in its file, and
+  /// not by the caller that opens the store. A rollback also loses what users have entered since the step,
+  /// which no author could allow beforehand.
   func checkLosses(of work: MigrationWork) throws {
     for compiled in work.back {
       let (step, losses) = (compiled.step, compiled.losses.filter { !allowedLosses.contains($0) })
@@ -24,7 +24,8 @@ extension MigrationRunner {
     }
   }
 
-  /// Checks that no step drops an object that another program put into the file, or needs its name.
+  /// Checks that no step drops an object that another program put into the file, or needs the object's
+  /// name.
   /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)``.
   func checkObstacles(to work: MigrationWork) throws {
     let lines = try ForeignObjects(layout: work.model.layout).obstacles(to: work.steps, connection)

@@ -42,7 +42,7 @@ extension MigrationRunner {
     }
   }
 
-  /// Announces to the progress what the steps of a new store write.
+  /// Begins the progress with the forecast rows of the steps of a new store.
   private func foresee(_ steps: [CompiledStep]) throws {
     guard let progress, !steps.isEmpty else { return }
     let rows = try RowForecast.rowsOfParts(of: steps, in: connection)

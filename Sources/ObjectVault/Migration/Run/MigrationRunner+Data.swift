@@ -5,10 +5,10 @@ internal import CipherSQLite
 extension MigrationRunner {
   /// Runs the statements of a data block.
   ///
-  /// A row that is inserted without an id gets one above all ids issued so far. Ids that a statement
-  /// gives or changes count as issued.
-  /// - Parameter access: What the author declares that they read and write.
-  /// - Returns: The columns that they wrote.
+  /// A row that is inserted without an id gets one above all ids issued so far. Ids that a statement sets
+  /// or changes count as issued.
+  /// - Parameter access: The declared reads and writes of the block.
+  /// - Returns: The columns that the statements wrote.
   func run(data sql: String, _ access: TransformAccess, _ model: Schema) throws -> TouchedColumns {
     var (written, columns) = (TouchedColumns(), [String: [String]]())
     let declared = DeclaredColumns(access, model, sql: sql)
@@ -85,7 +85,7 @@ extension MigrationRunner {
     let executed = SQLTemplate.namesOnly(insertion?.sql(columns: columns) ?? statement)
     do {
       try connection.withAuthorizer(naming: { watch.allows($0, in: $1) ? .allow : .deny }) {
-        // Preparing the statement first reports everything that was not declared before any of it happens.
+        // Preparing the statement reports every undeclared access before anything is written.
         if isTrial || watch.declared != nil { try connection.validate(sql: executed) }
         if let refusal = watch.declared?.refusal { throw refusal }
         if !isTrial {
@@ -134,7 +134,7 @@ extension MigrationRunner {
     try connection.value("SELECT \(IdentifierTable.highest(of: entity))")?.int64 ?? 0
   }
 
-  /// Whether a column, as the authorizer names it, is that of ids.
+  /// Whether a column, as the authorizer names it, stores ids.
   static func isID(_ column: String) -> Bool { ["id", "rowid"].contains(column.lowercased()) }
 
   /// Registers the SQL function that issues ids.

@@ -1,6 +1,6 @@
-// Runs each step in a transaction of its own. This is for stores so large that the work of all steps must
-// not be lost with the last one: after a failure, a cancellation or a kill the store has the last step
-// that was committed.
+// Runs each step in a transaction of its own, for large stores: a late failure must not undo the work of
+// all steps. After a failure, a cancellation or a kill, the store is in the state after the last committed
+// step.
 
 internal import CipherSQLite
 
@@ -13,8 +13,8 @@ private struct CommittedStep {
 }
 
 extension MigrationRunner {
-  /// Brings the store to a goal, one step per transaction. The copy is made before the first step and
-  /// kept once that is committed.
+  /// Brings the store to a goal, one step per transaction. The copy is made before the first step and kept
+  /// once this step is committed.
   ///
   /// Between two steps other processes may read, write and migrate, so the history is read again under each
   /// lock. The remaining steps are compiled again only when another process has changed the tables.
@@ -25,13 +25,14 @@ extension MigrationRunner {
       var outcome = record.outcome
       let former = outcome.backup
       let step = try inTransaction(&outcome) { try runNextStep(goal, rest: rest, outcome: &$0) }
-      // Recorded only if this transaction committed steps: an error after it then reports exactly those.
+      // Recorded only if this transaction committed steps. Then a later error reports exactly the committed
+      // ones.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
           outcome, audit: step.audit, version: step.storeState.version, generation: step.storeState.generation
         )
       }
-      // Right away: a run that is stopped at a later step has made its copy as well.
+      // Not at the end of the run: its copy is complete now, even if a later step stops the run.
       if outcome.backup != former {
         step.storeState.copies.removeLeaving(beside: connection.file)
       }
@@ -64,8 +65,8 @@ extension MigrationRunner {
     return CommittedStep(storeState: try StoreHistory.read(connection).storeState, audit: written, rest: left)
   }
 
-  /// The remaining work for a store that another process may have changed, after the checks that precede
-  /// a step.
+  /// Returns the remaining work for a store that another process may have changed, after making the checks
+  /// that precede a step.
   private func work(_ goal: MigrationGoal, _ history: StoreHistory) throws -> MigrationWork {
     let work = try history.work(goal, with: set, file: connection.path)
     try checkTransforms(of: work)
@@ -79,8 +80,8 @@ extension MigrationRunner {
     return work
   }
 
-  /// The steps that another process ran between two steps of this run, when migrating to the latest
-  /// version: the audit follows their renamings.
+  /// The steps that another process ran between two steps of this run; empty unless the goal is the latest
+  /// version. The audit follows their renamings.
   private func stepsSince(_ found: StoreHistory, _ goal: MigrationGoal) throws -> [CompiledStep] {
     guard goal == .latest, let left = record.lastVersion, found.version > left else { return [] }
     return try set.prefix(found.version).compiled(after: left)
@@ -97,8 +98,8 @@ extension MigrationRunner {
 }
 
 extension MigrationWork {
-  /// Splits off the first step. The rest is nil when nothing follows. Steps that were folded into one
-  /// have no version between them.
+  /// Splits off the first step. The rest is nil when nothing follows. Folded steps stay together, because
+  /// there is no version between them.
   /// - Parameter history: The store before the step.
   fileprivate func split(_ set: MigrationSet, _ history: StoreHistory) -> (
     next: MigrationWork, rest: MigrationWork?

@@ -4,8 +4,8 @@
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Runs the parts of a step, and has rows checked after each sequence of data blocks: for new stores
-  /// and existing ones.
+  /// Runs the parts of a step, for new and existing stores. The audit checks rows after each sequence of
+  /// data blocks, and after each other part.
   func run(_ parts: [CompiledStep.Part], of step: MigrationStep, _ audit: inout RowAudit) throws {
     var touched = TouchedColumns()
     var writers: [MigrationOperation] = []
@@ -28,9 +28,9 @@ extension MigrationRunner {
         try run(part, of: step, &unseen)
         try audit.changedTables(part, of: step, unseen)
       }
-      // Issued ids are recorded after each operation, in new and existing stores alike, so that the next
-      // operation issues the ids that it would issue in a step of its own. Otherwise rows that this
-      // operation moves to another table or deletes would leave their ids to it.
+      // Issued ids are recorded after each operation, so that the next one issues the ids that it would
+      // issue in a step of its own. Otherwise it could issue the ids of rows that this operation deletes or
+      // moves to another table.
       if hasChangedRows, next?.operations != part.operations {
         try raiseHighWaterMarks(part.model)
         hasChangedRows = false
@@ -112,7 +112,8 @@ extension MigrationRunner {
         default: return failure(asking, running: planned, in: part, of: step)
         }
       } catch { return error }
-      // A data block that violates a constraint is at fault itself; a change of tables meets rows that are.
+      // If a data block violates a constraint, the block is at fault. If a change of tables does, existing
+      // rows are.
       return part.isData
         ? step.failed(operation, because: "\(error)\(place)")
         : step.refused(operation, because: "\(error)\(place)")
@@ -148,7 +149,7 @@ extension MigrationRunner {
 
   func run(_ statement: CompiledStatement) throws {
     switch statement {
-    // These need a model: see above.
+    // These need a model: the function above runs them.
     case .transform, .data: break
     case .sql(let sql) where statement.changesRows:
       // The expression that picks one of several links may be written by a person.
@@ -217,15 +218,16 @@ extension MigrationRunner {
     }
   }
 
-  /// The suffix for an engine's message about SQL that it does not accept, since another engine may
-  /// accept it. SQLITE_ERROR concerns the text, or a value that a function of the engine refuses.
+  /// The suffix that names the engine, for a message about SQL that another engine may accept. Empty except
+  /// for SQLITE_ERROR (1), which concerns the SQL text, or a value that a function of the engine refuses.
   static func says(_ code: Int) -> String { code == 1 ? "; reported by \(Engine.current)" : "" }
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
-  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again.
+  /// Raises the high-water marks to existing rows, such as those that a data block inserted: their ids are
+  /// never issued again.
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)
@@ -241,7 +243,7 @@ extension Statement {
 }
 
 extension Connection {
-  /// The one value of a query that a step requires to be true; nil where there is no row.
+  /// The one value of a query that a step requires to be true; nil if there is no row.
   /// - Throws: ``ModelError`` for a query with several columns or rows, the rest of which would be ignored.
   func onlyValue(sql: String) throws -> SQLValue? {
     try withStatement(sql: sql) { statement in

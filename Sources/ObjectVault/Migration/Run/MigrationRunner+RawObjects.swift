@@ -48,9 +48,9 @@ extension MigrationRunner {
   /// - Throws: ``ModelError`` with the engine's objection.
   func requireFit(of statement: RawStatement) throws {
     try probe(statement.object)
-    // The engine takes an unknown name in double quotes for a text literal, and reports an error for one
-    // in other quotes. An index is not built twice over the rows: a trial builds it with the strict
-    // quotes at once.
+    // The engine takes an unknown name in double quotes for a text literal, and reports an error for one in
+    // other quotes. An index is not checked here, because it would be built over the rows again: a trial
+    // builds it with the strict quotes at once.
     let strict = SQLTemplate.namesOnly(statement.create)
     guard strict != statement.create, statement.object.kind != .index else { return }
     struct Passed: Error {}
@@ -69,7 +69,7 @@ extension MigrationRunner {
   private func probe(_ object: RawObject) throws {
     let probe: SQL?
     switch object.kind {
-    // The engine prepared its expressions when it was created.
+    // The engine prepared the expressions of the index when the index was created.
     case .index: probe = nil
     case .view: probe = "SELECT * FROM \(identifier: object.name)"
     case .trigger: probe = try firing(object)
@@ -148,7 +148,8 @@ extension MigrationRunner {
     return reads(action) || writes(action)
   }
 
-  /// The app's extensions and the engine's shell read the file too, and lack the library's own functions.
+  /// Whether every program has a function: the app's extensions and the engine's shell also read the file,
+  /// and lack the library's own functions.
   private static func isEngineFunction(_ name: String) -> Bool {
     !OwnTables.own(name) && name.lowercased() != "load_extension"
   }

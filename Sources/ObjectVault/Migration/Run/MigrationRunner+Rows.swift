@@ -22,8 +22,8 @@ extension MigrationRunner {
       try requireWhole(connection.execute(insert), copy.source)
       return false
     }
-    // INSERT OR FAIL: with INSERT alone the engine would keep the previous content of each page, in case
-    // this slice alone is undone, and encrypt it once more. The savepoint of the step undoes all slices.
+    // INSERT OR FAIL, because the savepoint of the step undoes all slices. With INSERT alone the engine
+    // would keep the previous content of each page, to undo this slice alone, and encrypt it once more.
     let slice = copy.sql(keepsPart: true)
     var copied = 0
     var isSound = doubt != nil
@@ -41,8 +41,7 @@ extension MigrationRunner {
     return isSound
   }
 
-  /// Calls `body` with a condition on ids for each slice.
-  /// - Parameter body: Receives a condition on ids.
+  /// Calls `body` for each slice, with a condition on ids.
   private func forEachSlice(of table: SQLName, _ body: (SQL) throws -> Void) throws {
     // Two subqueries: each looks up one bound in the index. A single query for both would scan every row.
     let bounds =
@@ -62,8 +61,8 @@ extension MigrationRunner {
     }
   }
 
-  /// Refuses an expression with an aggregate, which yields one row for all rows. It is recognized by the
-  /// row that it yields for no rows.
+  /// Refuses an expression with an aggregate, which yields one row for all rows. It is recognized because
+  /// it also yields a row for no rows.
   /// - Throws: ``ModelError``.
   private func requireRowByRow(_ expressions: [String], of table: String) throws {
     guard expressions.contains(where: { $0.contains("(") }) else { return }

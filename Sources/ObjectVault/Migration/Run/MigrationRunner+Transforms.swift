@@ -14,7 +14,7 @@ extension MigrationRunner {
   /// Calls a function with the objects of its entity.
   func run(_ transform: SwiftTransform, _ model: Schema, of step: MigrationStep) throws -> TouchedColumns {
     guard let function = set.transforms.objects[transform.name] else {
-      // A new store has no such rows, so the function is not missed.
+      // Without rows of the entity, as in a new store, the function is not needed.
       let place = model.place(of: transform.entity)
       let rows = try connection.value("SELECT 1 FROM \(place.tableName)\(place.filter) LIMIT 1")
       guard rows != nil else { return TouchedColumns() }
@@ -65,7 +65,7 @@ extension MigrationRunner {
 }
 
 extension ConversionFailures {
-  /// Throws the error that a function failed with, and clears it.
+  /// Throws the error of the function that failed, and clears it. Returns if no function failed.
   func rethrow(_ step: MigrationStep) throws {
     switch take() {
     case nil: break
@@ -77,7 +77,7 @@ extension ConversionFailures {
 }
 
 extension MigrationWork {
-  /// The first function that steps call and a set does not provide.
+  /// The first function that steps call and a set does not provide; nil for none.
   func missingTransform(in set: MigrationSet) -> (
     step: MigrationStep, operation: MigrationOperation, function: AppFunction
   )? {

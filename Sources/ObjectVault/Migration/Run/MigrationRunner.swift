@@ -36,9 +36,9 @@ package struct MigrationRunner {
   /// Runs all pending steps.
   package func migrate() throws -> MigrationOutcome { try run(.latest) }
 
-  /// Runs all pending steps, and returns the status that the opening process relies on: that of the
-  /// moment at which the store was found to have all steps, or got them. A change by another process
-  /// right after is reported while the store is in use.
+  /// Runs all pending steps, for opening a store. The returned status is that of the transaction in which
+  /// the store had all steps, or got them. A later change by another process is reported while the store is
+  /// in use.
   func migrateToOpen() throws -> (outcome: MigrationOutcome, storeState: StoreState) { try settle(.latest) }
 
   /// Brings the store to a goal.
@@ -61,7 +61,7 @@ package struct MigrationRunner {
     }
     try registerConversions()
     let (outcome, storeState) = try withoutForeignKeys {
-      // Steps that run again need one transaction: half of them would be of no use.
+      // Steps that run again need one transaction: a rollback alone would be of no use.
       try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, former: history, planned: work)
     }
     return (record.end(outcome, version: storeState.version), storeState)
@@ -97,8 +97,8 @@ package struct MigrationRunner {
     return (outcome, storeState)
   }
 
-  /// Runs `body` under the write lock, with the store marked until the commit. If it fails, a copy that
-  /// it made is removed.
+  /// Runs `body` under the write lock. Until the commit the store is marked as migrating. If `body` fails,
+  /// a copy that it made is removed.
   func inTransaction<Result>(
     _ outcome: inout MigrationOutcome, _ body: (inout MigrationOutcome) throws -> Result
   ) throws -> Result {
@@ -158,7 +158,7 @@ package struct MigrationRunner {
 
   func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
     guard makesBackups, work.steps.contains(where: \.wantsBackup) else {
-      // Making a copy would remove what a killed run has left of its own.
+      // Removes the unfinished copy of a killed run. Otherwise making a copy does that.
       MigrationBackup.removeUnfinished(of: connection.file)
       return nil
     }
@@ -166,9 +166,10 @@ package struct MigrationRunner {
     return URL(fileURLWithPath: path)
   }
 
-  /// Runs the steps of a work.
+  /// Runs the rollbacks and the steps of `work`, inside the transaction.
   /// - Parameters:
-  ///   - former: The audit of the steps that this run has committed before; nil where all run together.
+  ///   - former: The audit of the steps that this run has committed before; nil if all run in one
+  ///     transaction.
   ///   - isLast: Whether no other step of the run follows.
   /// - Returns: The audit of these steps.
   @discardableResult
@@ -189,7 +190,7 @@ package struct MigrationRunner {
       do {
         try run(compiled, isRollback: true, audit: &audit) { try takeBack(compiled.step, since: $0) }
       } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
-        // A derived rollback has operations that are in no file.
+        // The operations of a derived rollback are in no file, so the error mentions the rollback.
         throw StoreError.rowsRefused(
           step: step, name: name, operation: operation,
           reason: reason

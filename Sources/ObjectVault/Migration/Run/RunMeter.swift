@@ -127,7 +127,7 @@ extension CompiledStatement {
   /// The approximate number of engine instructions per row.
   var instructionsPerRow: Int { isIndex ? 10 : 20 }
 
-  /// Whether rows are counted while it runs.
+  /// Whether the run counts rows while the statement runs.
   var countsRows: Bool {
     switch self {
     case .copy, .transform: true

@@ -4,7 +4,7 @@
 
 internal import CipherSQLite
 
-/// Shared by all attempts of one run; used on one thread.
+/// The state that all attempts of one run share. Used on one thread.
 final class RunRecord {
   /// What was committed. A run in one transaction has committed nothing until it ends.
   private(set) var outcome = MigrationOutcome()
@@ -15,11 +15,11 @@ final class RunRecord {
   /// The generation after the last committed step. When the store has another one, another process has
   /// changed its tables.
   private(set) var lastGeneration: Int64?
-  /// Continues from the steps that earlier attempts committed.
+  /// The progress. It continues after the steps that earlier attempts committed.
   let meter = RunMeter()
   /// The steps that ran to their ends, in order, with their durations; also those of a run that failed.
   private(set) var laps: [MigrationRehearsal.Step] = []
-  /// Whether the run has the store's write lock now, and with it the mark.
+  /// Whether the run has the store's write lock now, and so the store is marked as migrating.
   var holdsLock = false
   private var isOver = false
 
@@ -40,8 +40,8 @@ final class RunRecord {
 
   /// Records the version of the store before the next step, read under the lock, because other processes
   /// may have changed it.
-  /// - Parameter audit: The audit of the committed steps with the names of that version. An attempt that
-  ///   starts again sees none of the changes in between.
+  /// - Parameter audit: The audit of the committed steps, with the names of that version. An attempt that
+  ///   starts again does not see which steps other processes ran in between.
   func found(version: Int, _ audit: RowAudit?) {
     if hasSteps { (lastVersion, self.audit) = (version, audit) }
   }

@@ -6,11 +6,11 @@ internal import CipherSQLite
 extension CompiledStep.Part {
   /// A table that the part copies.
   struct Rebuild {
-    /// Its name before the part.
+    /// The table's name before the part.
     let table: String
     /// The operations that require the copy.
     private(set) var operations: [MigrationOperation]
-    /// The statements that the engine lacks to do it in place, each once, such as `DROP COLUMN`.
+    /// The statements that the engine lacks to change the table in place, each once, such as `DROP COLUMN`.
     private(set) var missing: [String]
     /// The number of copies.
     private(set) var copies = 1
@@ -23,7 +23,7 @@ extension CompiledStep.Part {
     }
   }
 
-  /// The tables that it copies, in order, with the reasons.
+  /// The tables that the part copies, in order, with the reasons.
   func rebuilds(_ engine: Engine) -> [Rebuild] {
     planned.compactMap { planned in
       guard case .copy(let copy) = planned.statement else { return nil }

@@ -2,11 +2,11 @@
 
 private import CipherSQLite
 
-/// The compiled steps above one version. It takes no part in the comparison of sets.
+/// The compiled steps above one version. It does not affect whether two sets are equal.
 final class LastCompilation: Sendable, Hashable {
   private let last = Locked<(version: Int, steps: [CompiledStep])?>(nil)
 
-  /// Returns the steps compiled above a version, which `compile` makes where they are not kept.
+  /// Returns the compiled steps above a version: those kept from the last call, or else those of `compile`.
   func steps(after version: Int, _ compile: () throws -> [CompiledStep]) rethrows -> [CompiledStep] {
     if let last = last.withLock({ $0 }), last.version == version { return last.steps }
     let steps = try compile()

@@ -54,7 +54,7 @@ extension MigrationSet {
     }
   }
 
-  /// The finding that a hint can be removed, where a step contains the renaming.
+  /// The finding that a hint can be removed; nil if no step contains the renaming.
   private func served(
     _ former: String, as path: String, in place: String, renames: (OperationSubject) -> Bool
   ) -> MigrationFinding? {
@@ -116,7 +116,8 @@ struct StepLint {
     }
   }
 
-  /// Statements of the head that are not true: another name, or an allowed loss that the step does not have.
+  /// Findings about the head: a name other than that of the file, and an allowed loss that the step does
+  /// not have.
   private func head() -> [MigrationFinding] {
     let name = step.statedName.map { name in
       finding(
@@ -160,7 +161,8 @@ struct StepLint {
     return findings
   }
 
-  /// To-manys without an inverse that may be meant as the inverse of another relationship.
+  /// Findings about new to-manys without an inverse that may be meant as the inverse of another
+  /// relationship.
   private func pairs() -> [MigrationFinding] {
     let known = Set(before.unpairedMembers)
     return compiled.model.unpairedMembers.filter { !known.contains($0) }.map { members in
@@ -179,7 +181,7 @@ struct StepLint {
     }
   }
 
-  /// Join tables that older programs would look for: a new inverse may rename one, or move the
+  /// Findings about join tables that older programs do not find: a new inverse may rename one, or move the
   /// links elsewhere.
   private func movedLinks(_ operation: MigrationOperation, from before: Schema, to after: Schema)
     -> [MigrationFinding]
@@ -194,7 +196,7 @@ struct StepLint {
     }
   }
 
-  /// New references without an action of the engine to existing tables: when an older program deletes a
+  /// Findings about new foreign keys to existing tables with NO ACTION: if an older program deletes a
   /// referenced row, its save fails.
   private func deniedDeletions() -> [MigrationFinding] {
     guard step.reader < step.number else { return [] }
@@ -216,7 +218,7 @@ struct StepLint {
     guard let oldest = Engine(sqliteVersion: "3.15.2") else { return [] }
     let isOldest = Engine.current.sqliteVersion == oldest.sqliteVersion
     let old = isOldest ? compiled : try step.compiled(from: before, engine: oldest)
-    // The table is copied once per segment; its first operation represents all that require the copy.
+    // A table is copied once in a segment. The finding names the first operation that requires the copy.
     var causes: [(operation: MigrationOperation?, tables: [String])] = []
     for rebuild in old.parts.flatMap({ $0.rebuilds(oldest) }) {
       let cause = rebuild.operations.first

@@ -7,7 +7,7 @@ public import Foundation
 public struct MigrationSet: Sendable, Hashable {
   /// The steps, with number `n` at index `n - 1`.
   public let steps: [MigrationStep]
-  /// The app's functions that they call.
+  /// The app's functions that the steps call.
   var transforms = TransformTable()
   private let lastCompilation = LastCompilation()
 
@@ -76,8 +76,8 @@ public struct MigrationSet: Sendable, Hashable {
     name.hasSuffix(".migration") && !name.hasPrefix(".")
   }
 
-  /// Whether a file name is that of a step with a mistyped ending, which would be silently ignored.
-  /// Editors' backup files, such as `0002_add_tags.migration~`, and folders are not.
+  /// Whether a file name is that of a step with a mistyped ending, which would be silently ignored. Backup
+  /// files of editors, such as `0002_add_tags.migration~`, and folders do not count.
   private static func isMistyped(_ name: String, in folder: URL) -> Bool {
     guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
     let ending = name[dot...].dropFirst().lowercased()
@@ -208,14 +208,14 @@ public struct MigrationSet: Sendable, Hashable {
     transforms = set.transforms
   }
 
-  /// The oldest version of steps that may open a store after the last of these.
+  /// The oldest version of steps that may open a store that has run these steps.
   var minimumReader: Int { steps.map(\.reader).max() ?? version }
 
   /// Returns the model after a number of steps, by replaying them.
   /// - Parameter version: The number of steps.
   /// - Returns: The model.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
-  ///   the model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
+  ///   the model before it; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
     for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }
@@ -261,7 +261,7 @@ public struct MigrationSet: Sendable, Hashable {
     return try steps[number - 1].compiled(from: try model(at: number - 1), engine: engine)
   }
 
-  /// The steps above a version, each compiled for the model that it meets and for this process's engine.
+  /// The steps above a version, each compiled for the model before it and for this process's engine.
   ///
   /// A plan and the run after it compile once: the last result is kept until ``dropCompilation()``.
   func compiled(after version: Int) throws -> [CompiledStep] {

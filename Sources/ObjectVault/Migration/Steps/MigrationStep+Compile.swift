@@ -3,30 +3,31 @@
 
 internal import CipherSQLite
 
-/// A step, compiled for the model that it meets.
+/// A step, compiled for the model before it.
 struct CompiledStep {
   /// A part of a compiled step: one segment of operations, or one data block, with its statements.
   struct Part {
     fileprivate(set) var operations: [MigrationOperation]
     fileprivate(set) var planned: [PlannedStatement]
-    /// The model before it.
+    /// The model before the part.
     let before: Schema
-    /// The model after it.
+    /// The model after the part.
     let model: Schema
-    /// What it loses for good, such as `User.city`.
+    /// What the part loses for good, such as `User.city`.
     var losses: [String] = []
     /// The to-manys that lose all their members, by the loss that causes it.
     var emptied: [String: [String]] = [:]
     /// The columns that expressions filled, whose values have not been checked yet.
     var filled = TouchedColumns()
     fileprivate var trail = OperationLog()
-    /// The compiler that made it; nil for parts written as SQL.
+    /// The compiler that made the part; nil for data blocks, and for SQL and checks of composite
+    /// operations.
     fileprivate(set) var compiler: MigrationCompiler?
 
     /// The statements, in order.
     var statements: [CompiledStatement] { planned.map(\.statement) }
 
-    /// Whether it works on rows and not on tables.
+    /// Whether the part works on rows and not on tables.
     var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { operations.first?.isRequirement == true }
 
@@ -36,7 +37,8 @@ struct CompiledStep {
     /// Whether it may insert, delete or change rows other than by copies.
     var changesRows: Bool { !isRequirement && !onlyCopiesRows }
 
-    /// Makes it a part of a composite operation, which errors then name, since that is what a person wrote.
+    /// Makes this a part of a composite operation. Errors then name that operation, because the step's
+    /// author wrote it.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]
       losses.removeAll(where: kept.contains)
@@ -56,28 +58,28 @@ struct CompiledStep {
 
   let step: MigrationStep
   let parts: [Part]
-  /// The model after it.
+  /// The model after the step.
   let model: Schema
 
-  /// What it loses for good, such as `User.city`.
+  /// What the step loses for good, such as `User.city`.
   var losses: [String] {
     var seen: Set<String> = []
     return parts.flatMap(\.losses).filter { seen.insert($0).inserted }
   }
 
-  /// The remaining to-manys that lose all their members, by the loss that causes it.
+  /// The to-manys that stay but lose all their members, by the loss that causes it.
   var emptied: [String: [String]] {
     let losses = Set(losses)
     return parts.reduce(into: [:]) { emptied, part in
       for (loss, names) in part.emptied where part.losses.contains(loss) {
-        // A to-many whose order is lost as well is a loss already.
+        // A to-many that also loses its order is a loss itself.
         let names = names.filter { !losses.contains($0) }
         if !names.isEmpty { emptied[loss, default: []] += names }
       }
     }
   }
 
-  /// What it loses without its author's `allow`.
+  /// What the step loses without its author's `allow`.
   var unallowedLosses: [String] { losses.filter { !step.allowed.contains("lossy:\($0)") } }
 
   /// Whether a copy of an existing store is made before the step runs.
@@ -91,7 +93,7 @@ struct CompiledStep {
 }
 
 extension OperationSubject {
-  /// Whether it deletes rows from a table that stays.
+  /// Whether the operation drops a subentity, so that rows are deleted from a table that stays.
   fileprivate func dropsChild(in model: Schema) -> Bool {
     guard case .droppedEntity(let name) = self else { return false }
     return model.entity(named: name)?.parent != nil
@@ -105,8 +107,8 @@ extension MigrationStep {
     private(set) var after: Schema
     private(set) var mapping: SegmentMapping
     private(set) var operations: [MigrationOperation] = []
-    /// Whether its operations change attributes only, and of relationships nothing but where their links
-    /// are stored.
+    /// Whether its operations change only attributes and, for relationships, only where the links are
+    /// stored.
     private var leavesLinks = true
 
     init(_ model: Schema) {
@@ -119,8 +121,8 @@ extension MigrationStep {
       guard !rules.subject.movesRows, !rules.needsOwnRun(behind: mapping, in: after),
         !mapping.hasAddedInverse(of: rules.subject, in: after)
       else { return false }
-      // Links are read where they are before the segment: no other operation of the segment may change
-      // that, or read them where they are moved to.
+      // Links are read where they are before the segment. So no other operation of the segment may change
+      // where they are stored, or read them after they move.
       if rules.subject.movesLinks { return leavesLinks }
       return mapping.moves.isEmpty
         || !rules.traits.hasForeignSQL && rules.subject.isOfAttributes(in: after)
@@ -134,7 +136,7 @@ extension MigrationStep {
       operations.append(operation)
     }
 
-    /// Has the model validate a data block's declarations, and leaves the segment unchanged.
+    /// Checks the declarations of a data block against the model, and leaves the segment unchanged.
     func check(_ operation: MigrationOperation) throws(ModelError) {
       var model = after
       try operation.apply(to: &model)
@@ -158,7 +160,7 @@ extension MigrationStep {
     }
   }
 
-  /// A step during compilation: the finished parts, and the segment of the next one.
+  /// A step during compilation: the finished parts, and the segment that becomes the next part.
   private struct Compilation {
     let step: MigrationStep
     let engine: Engine
@@ -200,7 +202,7 @@ extension MigrationStep {
       }
     }
 
-    /// Adds the parts of a composite operation, named after the operation.
+    /// Adds the parts of a composite operation. Errors name the composite operation.
     private mutating func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
       flush()
       let (first, before) = (parts.count, run.after)

@@ -20,7 +20,7 @@ extension MigrationStep {
     try rollback(from: model, to: applied(to: model))
   }
 
-  /// Returns the rollback for a model after the step that was made before.
+  /// Returns the rollback, for a caller that has the model after the step already.
   /// - Parameter after: The model after the step.
   func rollback(from model: Schema, to after: Schema) throws -> MigrationRollback {
     if let irreversible { return .none(reason: irreversible) }
@@ -33,7 +33,7 @@ extension MigrationStep {
         ? .operations(down) : .none(reason: "its [down] section does not restore the model before the step")
     }
     let derived = try derivedWayBack(from: model, to: after)
-    // The step may lose values without an operation that drops them, where an inverse keeps links elsewhere.
+    // A step that drops nothing may also lose values, if a new inverse stores links elsewhere.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
       let lost = try compiled(from: model, engine: .current).losses.first
     {
