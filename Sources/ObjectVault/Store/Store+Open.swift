@@ -158,7 +158,7 @@ extension Store {
 }
 
 extension Store.Migrations {
-  /// The checksums of the steps in their order; nil if only reading the steps would give them.
+  /// The checksums of the steps in their order; nil if the steps must be read first.
   var checksums: [String]? {
     if case .embedded(let steps) = source { MigrationSet.Embedded.checksums(of: steps) } else { nil }
   }

@@ -41,10 +41,10 @@ public final class Store: Sendable {
     /// clear whether the steps did what was intended. Default nil: the last two copies stay until newer
     /// ones replace them.
     ///
-    /// Files that the store has not recorded as its own copies are never deleted. If parts of an app open
-    /// the store separately, such as a widget, a small number is soon reached. A store between two steps
-    /// of a run that was stopped (``commitsEachStep``) counts no openings: the copy from before that run
-    /// stays until a run is completed, even if none ever is.
+    /// Only files that the store has recorded as its own copies are deleted. If a widget or another part
+    /// of an app opens the store separately, these openings count too, so a small number is soon reached.
+    /// After a run that was stopped between two steps (``commitsEachStep``), openings are not counted
+    /// until a run is completed: the copy from before the stopped run stays.
     public var backupOpenings: Int?
     /// Whether opening commits each pending step on its own, for stores so large that a failure in the
     /// last step should not undo the work of all steps.
