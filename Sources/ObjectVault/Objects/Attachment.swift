@@ -1,5 +1,5 @@
-// What an object carries besides its row, in one word. Most objects carry nothing or one reference, which
-// needs no further object.
+// What an object carries besides its row, in one word. Most objects carry nothing or one reference, and
+// then need no separate Extras.
 
 /// What an object carries, in one tagged word: nothing, the target of a to-one, an overlay (the values
 /// that were written), or extras, which have room for all of these.
@@ -7,13 +7,13 @@
 /// Addresses of objects have zeros in the two lowest bits, so these bits are the tag:
 ///
 /// - 0 as the whole word: nothing.
-/// - `…01`: the one target of a to-one that the object keeps alive.
+/// - `…01`: only the target of a to-one, which the object keeps alive.
 /// - `…10`: the overlay, without members or targets, as on most new and changed objects.
 /// - `…00`: the extras.
 ///
-/// It retains the object that it was created with. The code that replaces or discards it must call
-/// ``release()`` exactly once. A property with automatic reference counting would retain and release at
-/// each access.
+/// An attachment retains the object that it was created with. The code that replaces or discards the
+/// attachment must call ``release()`` exactly once. A property with automatic reference counting would
+/// retain and release at each access.
 @safe @usableFromInline
 struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
   @usableFromInline let word: UInt
@@ -43,8 +43,8 @@ struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
   /// Whether it carries only the target of a to-one.
   @inlinable @inline(__always) var isTarget: Bool { word & 1 == 1 }
 
-  // Safe, all three: the tag bits identify the object that was retained, which lives until it is
-  // released.
+  // These three accessors are safe: the tag bits give the type of the retained object, which lives until
+  // ``release()``.
   /// The target, if that is all that is carried.
   var target: Unmanaged<Target>? {
     guard isTarget else { return nil }
@@ -60,7 +60,7 @@ struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
     return unsafe UnsafeRawPointer(bitPattern: word).map { unsafe Unmanaged.fromOpaque($0) }
   }
 
-  /// Releases what it carries. It must not be used afterwards.
+  /// Releases the carried object. The attachment must not be used afterwards.
   @inline(__always) func release() {
     if let target = unsafe target {
       unsafe target.release()

@@ -1,5 +1,5 @@
-// What a Swift class declares. It is found once per class, by creating one object of the class while its
-// property wrappers record their declarations.
+// The declarations of a Swift class. They are found once per class, by creating one object of the class
+// while its property wrappers record them.
 
 private import CVaultShims
 internal import CipherSQLite
@@ -20,8 +20,8 @@ struct PropertyDeclaration {
   var name: String
   var slot: Int
   let kind: Kind
-  /// Checks whether the Swift type can read a stored value: an enum has fewer values than the type that
-  /// it is stored as.
+  /// Checks whether the Swift type can read a stored value. An enum, for example, cannot read every value
+  /// of the type that it is stored as.
   var reader: ValueReader?
   /// How many levels the declaring class is above the recorded class; 0 for the recorded class itself.
   var level = 0
@@ -77,8 +77,8 @@ struct PropertyDeclaration {
   /// Creates an object as ``maker`` does, for classes with `places`.
   func make() -> ManagedObject {
     making {
-      // The places are read while the object is created, and `self`, which owns them, is retained until
-      // then.
+      // The C shim reads `places` only while the object is created. `self` owns `places`, and is retained
+      // until then.
       if let places = unsafe places { unsafe vault_start_placing(places) }
       return type.init()
     }

@@ -6,7 +6,8 @@ private import Foundation
 enum ContextlessErrors {
   struct Handler {
     var custom: (@Sendable (any Error) -> Void)?
-    /// The texts written so far, at most 100, so that a loop fills neither the memory nor a log.
+    /// The texts written so far. Each is written once, and at most 100 are, so that a loop fills neither
+    /// the memory nor a log.
     var told: Set<String> = []
   }
   static let handler = Locked(Handler())

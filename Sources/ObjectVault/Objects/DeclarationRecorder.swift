@@ -7,7 +7,8 @@ private import Foundation
 
 /// Collects the declarations of an object's property wrappers while the object is created.
 enum DeclarationRecorder {
-  /// The properties in the order of their initialization, which also numbers their slots at this stage.
+  /// The properties in the order of their initialization. Until ClassDescription sorts them, each slot is
+  /// the index in this order.
   struct Recorded {
     var properties: [PropertyDeclaration] = []
     /// The slot of a property that the initializer read or wrote.
@@ -49,8 +50,8 @@ enum DeclarationRecorder {
     return found
   }
 
-  /// Returns the name of each slot of an object, and how many levels above the object's class it is
-  /// declared. A wrapped property `name` is stored as `_name`.
+  /// Returns the property of each slot of an object: its name, and how many levels the declaring class is
+  /// above the object's class. Swift stores a wrapped property `name` as `_name`.
   static func names(of object: ManagedObject) -> [Int: (name: String, level: Int)] {
     var names: [Int: (String, Int)] = [:]
     var (mirror, level): (Mirror?, Int) = (Mirror(reflecting: object), 0)

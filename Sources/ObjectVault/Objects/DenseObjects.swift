@@ -1,6 +1,6 @@
-// The addresses of objects by id, for a table in which most of the ids from 0 on have an object: an array
-// with one place for each id. A look-up is one comparison and one load, which does not depend on an
-// earlier look-up. Part of an ObjectTable, which decides when it grows and when it ends.
+// The addresses of objects by id, for a table in which many of the ids from 0 on have an object: an array
+// with one place for each id. A look-up is one comparison and one load, independent of earlier look-ups.
+// Part of an ObjectTable, which decides when to grow the array and when to free it.
 
 /// The addresses of the live objects whose ids are below a limit.
 @safe @usableFromInline struct DenseObjects {
@@ -45,7 +45,7 @@
     return max(fewest, 1 << UInt64(Int64.bitWidth - id.leadingZeroBitCount))
   }
 
-  /// Makes room for all ids below `places`, which must be above the present capacity.
+  /// Makes room for all ids below `places`, which must be above `capacity`.
   mutating func grow(to places: UInt64) {
     let (new, old) = (Int(places), Int(capacity))
     let grown = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: new)

@@ -2,9 +2,8 @@
 
 /// Identifies a ``DynamicObject`` in its store: its entity and the id of its row.
 ///
-/// It is to dynamic objects what ``ObjectID`` is to objects of classes: a value that may be kept, sent
-/// and coded. An id from an object or a fetch also has the mark of its store, and finds no row in another
-/// store.
+/// Corresponds to ``ObjectID`` of objects with classes: a value that may be kept, sent and encoded. An id
+/// from an object or a fetch also has the mark of its store: using it in another store is an error.
 public struct DynamicID: Hashable, Sendable {
   /// The entity's name.
   public let entity: String

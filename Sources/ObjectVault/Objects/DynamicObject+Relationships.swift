@@ -118,8 +118,9 @@ extension DynamicObject {
 
   /// Removes an object from a to-many.
   ///
-  /// An object that is not a member is not changed. In a many-to-many the link to an object that is to be
-  /// deleted can be removed too: that link may be the reason why a delete rule refuses the deletion.
+  /// If the object is not a member, nothing changes. In a many-to-many the link to an object that is to
+  /// be deleted can be removed too, because that link may be the reason why a delete rule refuses the
+  /// deletion.
   /// - Parameters:
   ///   - object: The member.
   ///   - name: The name of the to-many.
@@ -157,18 +158,18 @@ extension DynamicObject {
     guard object.host === host, isUsable else {
       throw StoreError.foreignObject(entity: entityName, property: relationship.name)
     }
-    // The write goes to the column of that object, so its row is needed.
+    // The inverse's column is in that object's row, so the row must be in memory.
     if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
       try object.requireChangeable(relationship.destination.slots[inverse].name)
     }
   }
 
   /// Checks that an object is of the relationship's destination, as the compiler does for classes. An
-  /// object without an entity passes: the relationship itself refuses objects of no context.
+  /// object without an entity passes here: the setter refuses objects without a context.
   private func checkEntity(of object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
     let destination = relationship.destination
-    // An object of another store's model is compared by the entity's name here. The relationship refuses
-    // objects of other contexts anyway.
+    // An object of another store may have another EntityMapping, so the names are compared. The setter
+    // refuses objects of other contexts anyway.
     guard let origin = object.origin, origin.name != destination.name, !destination.includes(origin) else {
       return
     }
@@ -177,8 +178,8 @@ extension DynamicObject {
       reason: "refers to \(destination.name), but was given an object of \(object.entityName)")
   }
 
-  /// Whether the object is in a context, which reading a relationship needs. If not, the error is
-  /// reported.
+  /// Notifies the observer of reads. Returns whether the object is in a context, which is needed to read
+  /// a relationship; if not, the error is reported.
   private func isReadable(_ name: String) -> Bool {
     host?.reads?(entityName, name, rowID)
     if host == nil { ContextlessErrors.tell(.noContext(entity: entityName, property: name)) }

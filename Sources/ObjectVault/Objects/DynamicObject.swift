@@ -1,5 +1,6 @@
-// Objects of entities that have no Swift class in this program: the same rows, overlays and rules,
-// accessed by names. Relationships are in DynamicObject+Relationships.
+// Objects of entities without a Swift class in this program. They have the rows, overlays and rules of
+// other objects; their properties are accessed by names. Relationships are in
+// DynamicObject+Relationships.
 
 public import CipherSQLite
 
@@ -19,7 +20,7 @@ public import CipherSQLite
 /// Subscripts replace the properties of classes and, like these, cannot throw. A wrong name or type is an
 /// error in ``ObjectContext/faultErrors``, which the next save throws. For names, values and objects that
 /// come from outside, use the methods ``value(_:)``, ``set(_:to:)``, ``set(_:toOne:)``, ``add(_:to:)``
-/// and ``remove(_:from:)``: they throw every error themselves, and leave the object unchanged then.
+/// and ``remove(_:from:)``: they throw every error, and after an error the object is unchanged.
 public final class DynamicObject: ManagedObject {
   // Set once, by the context that creates the object. The object keeps it, so that messages can name the
   // entity after the store is closed.
@@ -59,9 +60,10 @@ public final class DynamicObject: ManagedObject {
   /// ```
   ///
   /// Integer types of any size fit integer attributes, and may also be written to floating-point and
-  /// decimal attributes. A `String` fits every attribute that is stored as text, and has its stored form.
-  /// nil reads as the placeholder of a type that has no nil: 0 or the empty string. A save refuses a
-  /// value that does not fit the attribute, and names the attribute.
+  /// decimal attributes. A `String` fits every attribute that is stored as text, and then is the stored
+  /// form. If the value is nil and the type is not optional, the getter returns a placeholder, such as 0
+  /// or the empty string. A save refuses a value that does not fit the attribute, and names the
+  /// attribute.
   /// - Parameter name: The attribute's name.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get {
@@ -101,8 +103,8 @@ public final class DynamicObject: ManagedObject {
     return Value.placeholder
   }
 
-  /// Returns the stored form of an attribute, or the row id of a to-one's target, which is negative for a
-  /// new object.
+  /// Returns the stored form of an attribute or the row id of a to-one's target. The id of a new target
+  /// is negative.
   /// - Parameter name: The name of the attribute or to-one.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many;
@@ -202,8 +204,8 @@ public final class DynamicObject: ManagedObject {
     .propertyMisused(entity: entityName, property: name, reason: reason)
   }
 
-  /// Whether the object is in a context, which accepts the change or reports why not. If it is in none,
-  /// the error is reported here.
+  /// Whether the object is in a context. If not, the error is reported here; a context itself reports
+  /// changes that it does not accept.
   func isReachable(_ name: String) -> Bool {
     guard host == nil else { return true }
     let error = unreachable(name)
@@ -222,8 +224,8 @@ public final class DynamicObject: ManagedObject {
     }
   }
 
-  /// The error for a change to an object without a context: the object left a context that still exists,
-  /// or never had one.
+  /// The error for a change to an object without a context: `objectGone` if the context that it left
+  /// still exists, otherwise `noContext`.
   private func unreachable(_ name: String) -> StoreError {
     extras?.former?.host == nil
       ? .noContext(entity: entityName, property: name) : .objectGone(entity: entityName, rowID: rowID)

@@ -1,14 +1,13 @@
-// What an object carries besides its row and its overlay: the members of its relationships, and the
-// targets that it keeps alive. MemberOrder has the order of members, TypedMembers the values that getters
-// return.
+// What an object has besides its row: the members of its relationships, the targets that it keeps alive,
+// and rarer state. MemberOrder has the order of members, TypedMembers the values that getters return.
 
 internal import CipherSQLite
 
 /// The rarely needed state of an object, created when its first part is needed.
 @safe @usableFromInline
 final class Extras {
-  // Retained here, and released in deinit and by the setter. Code that only borrows the overlay then
-  // costs no reference counting.
+  // Retained here, and released in deinit and by the setter, so that code which only borrows the overlay
+  // needs no reference counting.
   @usableFromInline @safe @exclusivity(unchecked) private(set) var overlayReference: Unmanaged<Overlay>?
   var overlay: Overlay? {
     get { unsafe overlayReference?.takeUnretainedValue() }
@@ -33,7 +32,7 @@ final class Extras {
   /// The row that a fault had in memory before. It can still be read if the file no longer has the row.
   var lastRow: LastRow?
 
-  /// Whether an object in a context needs no extras.
+  /// Whether an object in a context no longer needs these extras.
   var isEmpty: Bool { unsafe overlayReference == nil && !holdsObjects && lastRow == nil }
 
   init(overlay: Overlay?) { self.overlay = overlay }
@@ -55,7 +54,8 @@ final class Extras {
 
   /// Keeps the target of a to-one alive.
   func hold(_ object: ManagedObject, _ slot: Int) {
-    // The replaced target may be deallocated by this. Its deinit must not find the list half changed.
+    // Replacing a target may deallocate it, and its deinit may run other code: that must not happen while
+    // the list is being changed.
     let former = (target, furtherTargets)
     if target == nil || target?.slot == slot {
       target = (slot, object)
@@ -73,7 +73,7 @@ final class Extras {
   }
 }
 
-/// A row that was in memory.
+/// The row that an object had in memory before it became a fault.
 @safe struct LastRow {
   // Points into the page.
   let cells: UnsafeRawPointer
@@ -112,8 +112,8 @@ struct MemberStates {
 
 /// The members of a to-many as far as they are in memory, and the changes since the last save.
 package final class ToManyState {
-  // Sets cost more memory than the members themselves, and the members of most new objects are never
-  // read.
+  // An array, because sets cost more memory than the members themselves, and the members of most new
+  // objects are never read.
   /// Members that were inserted since the members were last read, and are in none of the sets yet. Always
   /// empty in a relationship with an order.
   private var news: [ManagedObject] = []
@@ -140,8 +140,9 @@ package final class ToManyState {
   /// The value of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
-  /// Creates the state of a to-many whose members are not in memory, or that has none.
-  /// - Parameter isNew: Whether there are no members yet, as on a new object.
+  /// Creates the state of a to-many.
+  /// - Parameter isNew: Whether there are no members, as on a new object. Otherwise the members are not
+  ///   in memory.
   init(isOrdered: Bool, isNew: Bool) {
     order = isOrdered ? MemberOrder([]) : nil
     knownMembers = isNew ? [] : nil
@@ -154,15 +155,14 @@ package final class ToManyState {
   /// Whether members were added or removed since the last save.
   var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
 
-  /// Whether it has added members that have not been read yet. Its owner is then already in
-  /// `PendingChanges.touched`.
+  /// Whether `news` has members. The owner is then already in `PendingChanges.touched`.
   var hasNews: Bool { !news.isEmpty }
 
   private func takeNewsIn() {
     guard !news.isEmpty else { return }
     defer { news = [] }
     guard knownAdded.isEmpty else {
-      // In place: a caller that adds members one by one gets here after each.
+      // In place, because a caller that adds members one by one gets here after each of them.
       knownAdded.formUnion(news)
       knownMembers?.formUnion(news)
       return
@@ -172,11 +172,11 @@ package final class ToManyState {
     if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
   }
 
-  /// Whether the order differs from the file's order with the new members at its end.
+  /// Whether the order differs from the order in the file followed by the new members.
   var isRearranged: Bool { order?.isRearranged == true }
 
-  /// Whether the members must be fetched before an object is inserted: it was removed before, and its new
-  /// place is after members that are not in memory.
+  /// Whether the members must be fetched before an object is inserted: the object was removed before, and
+  /// its new position is after members that are not in memory.
   func needsMembers(for object: ManagedObject) -> Bool {
     order != nil && knownMembers == nil && removed.contains(object)
   }
@@ -187,7 +187,7 @@ package final class ToManyState {
     }
     takeNewsIn()
     let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
-    // In the file its place may be another than the end.
+    // The file may have the object at another position than the end.
     if order != nil, knownMembers != nil, removed.contains(object) { order?.didArrange() }
     if !isThere {
       order?.append(object)
@@ -204,7 +204,7 @@ package final class ToManyState {
     removed.insert(object)
   }
 
-  /// Removes an object that is not a member in the file either.
+  /// Removes an object without recording the removal as a change.
   func leave(_ object: ManagedObject) {
     takeNewsIn()
     leaveTyped(object)
@@ -212,7 +212,7 @@ package final class ToManyState {
     order?.remove(object)
   }
 
-  /// Removes an object from the value that the getter returns, such as one that is to be deleted.
+  /// Removes an object from the value that the getter returns, for example when it is to be deleted.
   func leaveTyped(_ object: ManagedObject) {
     typed?.remove(object) { order?.place(of: $0) }
   }
@@ -225,7 +225,7 @@ package final class ToManyState {
 
   /// Takes over the fetched members, in their order.
   package func adopt(_ fetched: [ManagedObject]) {
-    // Includes deleted objects, which `typed` omits: a rollback brings them back.
+    // Includes deleted objects, which `typed` omits, because a rollback makes them members again.
     let present = fetched.filter { !removed.contains($0) }
     let stored = Set(present)
     knownMembers = stored.union(added)
@@ -233,7 +233,7 @@ package final class ToManyState {
     if let new = order?.objects { order = MemberOrder(present + new.filter { !stored.contains($0) }) }
   }
 
-  /// Puts the members into the wanted order. Members that it does not name follow at the end.
+  /// Puts the members into the wanted order. Members that are not in `wanted` follow at the end.
   /// - Returns: Whether the order changed.
   package func arrange(_ wanted: [ManagedObject]) -> Bool {
     guard let members, let present = order?.objects else { return false }
@@ -251,8 +251,8 @@ package final class ToManyState {
 
   /// Makes the pending changes the saved state.
   ///
-  /// Members that have not been read yet are not kept alive if the other members are not in memory or
-  /// there are none. The next read fetches them.
+  /// If the other members are not in memory, or there are none, the members in `news` are released. The
+  /// next read fetches them.
   func didSave() {
     if knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
@@ -264,8 +264,8 @@ package final class ToManyState {
     if knownMembers == nil { keepAdded() }
   }
 
-  /// Added members that a save may have to place, in their order. If the members were not rearranged,
-  /// these are at the end.
+  /// The added members in their order. A save may have to write their positions. If the order was not
+  /// changed otherwise, they are its last ones.
   var unplaced: [ManagedObject] {
     takeNewsIn()
     return order?.last(knownAdded) ?? []
@@ -286,7 +286,7 @@ package final class ToManyState {
     (knownMembers, typed) = (nil, nil)
   }
 
-  // MARK: Taking back
+  // MARK: Undoing changes
 
   /// Undoes the insertion of an object.
   func takeBack(inserted object: ManagedObject) {
@@ -301,11 +301,11 @@ package final class ToManyState {
     guard removed.remove(object) != nil else { return }
     guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
-      // Only the file has its place, so the next read fetches the members.
+      // Only the file has its position, so the next read fetches the members.
       (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }
-    // In the file its place may be another than the end.
+    // The file may have the object at another position than the end.
     order?.didArrange()
     knownMembers?.insert(object)
     order?.append(object)

@@ -1,6 +1,6 @@
 // Maps row ids to live objects: one map per entity and context. The table itself is an ObjectTable.
-// Entities that share a table in the file also share an ObjectTable here, because an id then identifies
-// one row of the whole inheritance hierarchy, whichever entity the query is for.
+// Entities that share a table in the file also share an ObjectTable here, because an id identifies one
+// row of the whole inheritance hierarchy.
 
 internal import CipherSQLite
 
@@ -24,9 +24,9 @@ package final class IdentityMap {
   /// The highest id that this context assigned in the table, by a save or inside a write. Set on the map
   /// of the root entity only.
   var highest: Int64 = 0
-  /// The class of all objects of the entity: no other object is ever inserted. See ``ClassProof``.
+  /// The class of the entity's objects. Only objects of this class are inserted: see ``ClassProof``.
   let objectClass: ManagedObject.Type
-  /// Creates an object of that class.
+  /// Creates an object of `objectClass`.
   package let make: () -> ManagedObject
   /// The context that owns the map. Set once, by the context, and not retained. Safe: the map is retained
   /// only by the context and by what the context owns, so it does not outlive the context.
@@ -65,7 +65,7 @@ package final class IdentityMap {
     unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Whether no object in the table is alive, of any of its entities.
+  /// Whether the table has no live object of any of its entities.
   var isEmpty: Bool { objects.isEmpty }
 
   /// Returns the live object with this id, of any entity of the table.
@@ -85,8 +85,8 @@ package final class IdentityMap {
   var dense: UnsafeMutablePointer<DenseObjects>? { isShared ? nil : unsafe objects.dense }
 
   /// Returns the live object with this id if its row is in memory or it is new. Always nil if other
-  /// entities share the table. The state is checked before the object is retained, because each retain
-  /// waits for the object's memory.
+  /// entities share the table. The state is checked first, so that only an object that is returned is
+  /// retained.
   @inline(__always) func findOpen(_ key: Int64) -> ManagedObject? {
     guard !isShared, let address = unsafe objects.find(key) else { return nil }
     let found = unsafe Unmanaged<ManagedObject>.fromOpaque(address)
@@ -94,7 +94,7 @@ package final class IdentityMap {
     return isOpen ? unsafe found.takeUnretainedValue() : nil
   }
 
-  /// Creates the object of this id, which has none yet, as a fault.
+  /// Creates a fault for an id that has no live object.
   @inline(__always) func add(_ key: Int64) -> ManagedObject {
     let object = make()
     object.map = self
@@ -104,15 +104,15 @@ package final class IdentityMap {
     return object
   }
 
-  /// Inserts an object. If another object had the id, such as a fault of a row that did not exist yet,
-  /// that object becomes invalid and loses its reference to this map: it is no longer in the map, so
-  /// nothing else would clear that unretained reference when the map is freed.
+  /// Inserts an object. Another object may have the id, such as a fault whose row did not exist. That
+  /// object becomes invalid, and its reference to this map is cleared: the reference is unretained, and
+  /// when the map is freed it is cleared only in objects that are in the map.
   @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
-    // Only an id that no store assigns can be taken, such as a negative one that SQL wrote. Pending
-    // changes of the former object are reported as lost.
+    // If the former object has pending changes, its id is one that no store assigns, such as a negative
+    // one that SQL wrote. The changes are reported as lost.
     if former.isPending { host?.note(StoreError.objectGone(entity: entity.name, rowID: key)) }
     former.map = nil
     former.state = .invalid
@@ -130,8 +130,8 @@ package final class IdentityMap {
   }
 }
 
-/// Proves that all objects of a map are of a class. Code that returns many objects then checks the class
-/// once and not for each object.
+/// Proves that all objects of a map are of one class. Code that returns many objects then checks the
+/// class once and not for each object.
 struct ClassProof<Object: ManagedObject> {
   /// Proves that the objects of a map are of `Object`.
   /// - Returns: nil if the map's objects are of another class.
@@ -140,8 +140,8 @@ struct ClassProof<Object: ManagedObject> {
   }
 
   /// Returns objects of that map as an array of their class.
-  // No loop and no second array: generic code over the class takes twice the time of all other work on a
-  // row to make one.
+  // No loop and no second array: in generic code, creating the array takes twice as long as all other
+  // work on its rows.
   func callAsFunction(_ objects: [ManagedObject]) -> [Object] {
     #if DEBUG
       for object in objects { assert(object is Object, "an object of another class") }

@@ -33,8 +33,8 @@ extension ManagedObject {
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
       return writePartner(target, slot: slot, column: inverse)
     }
-    // A target whose row no longer exists has no members to update, and the save compares versions: its
-    // absence is not reported.
+    // A missing row of the old target is not reported: such a target has no members to update, and the
+    // save compares versions.
     let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
     guard let inverse = relationship.inverseSlot else {
@@ -46,16 +46,15 @@ extension ManagedObject {
     target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
   }
 
-  /// Whether nil was written to a slot, as on a new object. Needs no look-up of the target.
+  /// Whether nil was written to the slot, as on a new object. Needs no look-up of the target.
   private func isUnset(_ slot: Int) -> Bool {
     withOverlay { $0.changed.contains(slot) && $0.isNull(slot) } == true
   }
 
   // MARK: One-to-one
 
-  /// Sets the end of a one-to-one that has no column: the reference is in the row of the object at the
-  /// other end.
-  /// - Parameter column: The slot of the other end.
+  /// Sets a one-to-one that has no column: its inverse has the column, in the target's row.
+  /// - Parameter column: The slot of the inverse.
   private func writePartner(_ target: ManagedObject?, slot: Int, column: Int) {
     guard let target else {
       partner(slot)?.writeToOne(nil, UInt16(column))
@@ -70,21 +69,21 @@ extension ManagedObject {
     }
   }
 
-  /// Returns the object at the other end of a one-to-one, whose column refers to this object.
-  /// - Parameter slot: The slot of the end without a column.
+  /// Returns the target of a one-to-one without a column: the object whose column refers to this object.
+  /// - Parameter slot: The slot of the one-to-one without a column.
   private func partner(_ slot: Int) -> ManagedObject? {
     guard host != nil, let column = entity?.slots[slot].relationship?.inverseSlot else { return nil }
     let state = loadedMembers(slot)
     func isPartner(_ object: ManagedObject) -> Bool {
       object.state != .deleted && object.leads(to: self, column)
     }
-    // If another context has written another partner meanwhile, the one that was set here takes
+    // If another context has written another partner meanwhile, the partner that was set here takes
     // precedence.
     return state.added.first(where: isPartner) ?? state.members?.first(where: isPartner)
   }
 
-  /// Notes that an object's row was read whose column refers to this object. If the members in memory do
-  /// not include it, they are discarded, and the next read fetches them.
+  /// Called when the row of an object was read whose column refers to this object. If the members in
+  /// memory do not include that object, they are discarded, and the next read fetches them.
   final func isLedTo(by object: ManagedObject, _ slot: Int) {
     guard let state = toMany[slot], state.isWhole, state.members?.contains(object) == false,
       !state.removed.contains(object)
@@ -92,8 +91,8 @@ extension ManagedObject {
     state.forgetFetched()
   }
 
-  /// Whether a to-one with a column refers to an object. Reads the row if this is a fault; the row may no
-  /// longer exist.
+  /// Whether the column of a to-one refers to `object`. Fetches the row of a fault; false if the row does
+  /// not exist.
   private func leads(to object: ManagedObject, _ column: Int) -> Bool {
     let id = storedValue(column)?.int64
     return id == object.rowID && state != .invalid
@@ -123,8 +122,8 @@ extension ManagedObject {
   }
 
   /// Returns the target of a to-one, as a fault if its row is not in memory.
-  /// - Parameter tells: Whether a missing row is reported. The row is read only if the target's class
-  ///   depends on it.
+  /// - Parameter tells: Whether a missing row is reported. It is noticed only if the target's class
+  ///   depends on the row, because otherwise the row is not read.
   final func toOneTarget(_ slot: Int, tells: Bool = true) -> ManagedObject? {
     guard state != .invalid, let relationship = entity?.slots[slot].relationship, let host else { return nil }
     if relationship.hasMembers { return partner(slot) }
@@ -138,8 +137,8 @@ extension ManagedObject {
   }
 
   /// Returns the id of a to-one's target if the target's row must be fetched, and keeps the target alive.
-  /// For prefetches, which call it for many owners; the destination must have no subentities. The fast
-  /// path is an owner with a row and no attachment, as most have.
+  /// For prefetches, which call this for many owners; the destination must have no subentities. The fast
+  /// path is for an owner with a row and no attachment, as most have.
   /// - Parameter map: The map of the destination, in the context of this object.
   final func toOneFault(_ slot: Int, in map: IdentityMap) -> Int64? {
     guard attached.isEmpty, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
@@ -171,7 +170,7 @@ extension ManagedObject {
       host.note(StoreError.objectGone(entity: (entity ?? relationship.owner).name, rowID: rowID))
       return nil
     }
-    // A to-one is in the row, whose version the save needs.
+    // The column of a to-one is in this object's row, and the save needs the row's version.
     if !relationship.hasMembers, state == .fault {
       host.fire(self)
       guard state == .loaded else { return nil }
@@ -191,7 +190,7 @@ extension ManagedObject {
     }
     let state = members(relationship.slot)
     if isLinkToDeleted(object, relationship) {
-      // The members in memory may lack links that a save has written.
+      // The members in memory may lack links that an earlier save has written.
       let isKnown = relationship.inverseSlot.flatMap { object.toMany[$0]?.members?.contains(self) }
       guard isKnown != false || state.members?.contains(object) == true || state.removed.contains(object)
       else { return }
@@ -250,7 +249,7 @@ extension ManagedObject {
   /// Returns the state of a to-many, created on first use.
   package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
-    // The members of a new object are all in memory.
+    // A new object has all of its members in memory.
     let state = ToManyState(
       isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: self.state == .inserted)
     setMembers(state, slot)
@@ -278,10 +277,10 @@ extension ManagedObject {
     return members(slot)
   }
 
-  /// Adds a member to a to-many, as the inverse of a write.
+  /// Adds a member to a to-many in memory.
   private func gain(_ object: ManagedObject, _ slot: Int, isOrdered: Bool) {
     if let state = extras?.toMany[slot] {
-      // It is already among the touched objects, and has no order.
+      // The owner is already in `PendingChanges.touched`, and the to-many has no order.
       if state.hasNews { return state.insert(object) }
     } else if !isOrdered {
       mayHaveGained = true
@@ -301,13 +300,13 @@ extension ManagedObject {
     return state
   }
 
-  /// Returns the objects at the other end, as far as they are in memory; for a new object, all of them.
+  /// Returns the related objects. Members of a to-many only if they are in memory, as on a new object.
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.hasMembers else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
   }
 
-  /// Whether an object is at the other end, as far as that is in memory.
+  /// Whether an object is related to this one. For a to-many: among the members in memory.
   final func isRelated(to object: ManagedObject, by relationship: RelationshipMapping) -> Bool {
     relationship.hasMembers
       ? members(relationship.slot).members?.contains(object) == true

@@ -22,10 +22,10 @@ extension ManagedObject {
 
   /// Reports the use of a property on an object that belongs to no context.
   final func tellStray(_ slot: Int) {
-    // A class whose declarations are being recorded cannot be looked up; its schema reports the use.
+    // While a class is recorded, its description does not exist yet; its schema reports the use.
     if DeclarationRecorder.noteUse(of: self, slot) { return }
-    // The program itself created the object, so the class description may number the slots differently:
-    // the names come from the object.
+    // The program itself created the object, so its slots may be numbered differently than in the class
+    // description: the names come from the object.
     let property = DeclarationRecorder.names(of: self)[slot]?.name ?? "?"
     ContextlessErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
   }

@@ -64,16 +64,18 @@ extension ManagedObject {
     for object in added { connect(object, relationship) }
   }
 
-  /// Returns what a new set adds to the members and what it lacks. The old set is released on return: if
-  /// it were still retained when the members change, it would be copied as a whole.
+  /// Returns the objects that a new set adds to the members, and the members that it lacks. The old set
+  /// is released on return: if it were still retained when the members change, it would be copied as a
+  /// whole.
   private func difference<Target: ManagedObject>(
     _ new: Set<Target>, _ relationship: RelationshipMapping
   ) -> (added: [Target], removed: [Target]) {
     var (added, removed): ([Target], [Target]) = ([], [])
-    // The first members of a new object need no comparison, and no set is created that nothing returns.
+    // If there are no members yet, nothing is compared, and no set of members is created.
     let isFirst = hasNoMembers(relationship.slot)
     let old = isFirst ? [] : memberSet(UInt16(relationship.slot), Target.self)
-    // If the members cannot be read, nothing is changed: members that the new set lacks would stay.
+    // If the members cannot be read, nothing is changed. Otherwise members that the new set lacks would
+    // stay.
     guard isFirst || members(relationship.slot).isWhole else { return ([], []) }
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {
@@ -84,8 +86,8 @@ extension ManagedObject {
     return (added, removed)
   }
 
-  /// Orders objects by id, and new ones after them in the order of their creation: temporary ids
-  /// decrease.
+  /// Whether this object comes before another: saved objects by id, then new ones in the order of their
+  /// creation. Temporary ids decrease.
   private func wasMade(before other: ManagedObject) -> Bool {
     (rowID < 0 ? 1 : 0, rowID.magnitude) < (other.rowID < 0 ? 1 : 0, other.rowID.magnitude)
   }
@@ -116,7 +118,8 @@ extension ManagedObject {
   }
 
   private func write<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping) {
-    // If the members cannot be read, nothing is changed: members that the list lacks would stay.
+    // If the members cannot be read, nothing is changed. Otherwise members that the list lacks would
+    // stay.
     guard loadedMembers(relationship.slot).isWhole else { return }
     if let added = additions(new, relationship) {
       for object in added { connect(object, relationship) }
@@ -131,9 +134,9 @@ extension ManagedObject {
     if members(relationship.slot).arrange(wanted) { host?.didTouchMembers(self) }
   }
 
-  /// Returns what a list appends to the members; nil if it differs from them otherwise. The old list is
-  /// released on return: if it were still retained when the members change, it would be copied as a
-  /// whole.
+  /// Returns the objects that a list appends to the members; nil if it differs from the members in any
+  /// other way. The old list is released on return: if it were still retained when the members change, it
+  /// would be copied as a whole.
   private func additions<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping)
     -> [Target]?
   {

@@ -7,8 +7,7 @@ extension ManagedObject {
   @inlinable @inline(__always)
   final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
     do {
-      // The case is known at compile time for most types, so that numbers are stored as their machine
-      // word.
+      // The compiler knows the case for most types, so that a number is stored as its machine word.
       switch try value.stored() {
       case .integer(let number): setWord(UInt64(bitPattern: number), tag: 1, at: Int(slot))
       case .real(let number): setWord(number.bitPattern, tag: 2, at: Int(slot))
@@ -22,7 +21,7 @@ extension ManagedObject {
   /// write.
   @inlinable @inline(__always)
   static func write<Value: AttributeValue>(_ value: Value, _ slot: UInt16, to owner: ManagedObject) {
-    // The caller retains the object for as long.
+    // The caller retains the object until this returns.
     withExtendedLifetime(owner) {
       unsafe Unmanaged.passUnretained(owner)._withUnsafeGuaranteedRef { $0.writeAttribute(value, slot) }
     }
@@ -30,7 +29,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
-    // Most objects were written to before, and the checks were made then.
+    // Most objects were written to before, and the first write made the checks.
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
     if let host = writableHost(slot) { overwrite(value, at: slot, error: nil, in: host) }
   }
@@ -54,7 +53,7 @@ extension ManagedObject {
     overwrite(number, at: slot, error: nil, in: host)
   }
 
-  /// Whether the object is already pending, so that one more value changes nothing else.
+  /// Whether the object is already pending, so that a further write only stores its value.
   @inline(__always) private final var isOpen: Bool {
     state == .inserted || (state == .loaded && isRegistered)
   }
@@ -66,7 +65,7 @@ extension ManagedObject {
 
   /// Writes a value without checks. The object has its row in memory, or is new.
   /// - Parameters:
-  ///   - error: The reason why `value` replaces a value that cannot be stored.
+  ///   - error: Why the written value cannot be stored; `value` replaces it. nil if it can be stored.
   final func overwrite(_ value: SQLValue, at slot: Int, error: (any Error)?) {
     overwrite(value, at: slot, error: error, in: host)
   }
@@ -109,13 +108,13 @@ extension ManagedObject {
   /// the save needs. nil, with the reason reported, if it accepts none.
   private func writableHost(_ slot: Int) -> (any ObjectHost)? {
     guard let host else {
-      // A prototype has no context either, but only its getters and setters are examined.
+      // A prototype has an overlay but no context; nothing is reported for it.
       if overlay == nil { tellStrayWrite(slot) }
       return nil
     }
     guard host.takesChanges else { return nil }
     if state == .fault {
-      // Reports why there is no row, if so.
+      // If the row cannot be fetched, this reports why.
       host.fire(self)
       return state == .loaded ? host : nil
     }

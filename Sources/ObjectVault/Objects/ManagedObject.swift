@@ -32,15 +32,15 @@ public protocol Persistable: AnyObject {}
     /// Its row or its context no longer exists. Values that were read before can still be read, except on
     /// an object that its own context deleted. Its relationships are empty.
     ///
-    /// A row can return with its id, for example when a deletion is undone. The object is then loaded
-    /// again by whatever finds the row in the context: a fetch, a look-up by id, a to-one,
+    /// A row can return with its id, for example when SQL inserts it again. The object is then loaded
+    /// again by the operation that finds the row in the context: a fetch, a look-up by id, a to-one,
     /// ``ManagedObject/load()``. Only an object that its own context deleted stays invalid, and the row
     /// gets a new object.
     case invalid
   }
 
-  // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap, which makes
-  // them safe. The checks would cost a third of a fetch.
+  // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap, and omitting
+  // the checks is safe. They would cost a third of a fetch.
 
   // The packed row in `page`, which this object retains; nil if there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
@@ -64,8 +64,8 @@ public protocol Persistable: AnyObject {}
   }
   @safe @exclusivity(unchecked) package final var page: RowPage?
   // Refers to the context and the entity. Not retained: the context outlives this reference, because its
-  // deinit sets it to nil in every live object, all of which its maps have. Unmanaged, so that code which
-  // only reads from the map need not retain it.
+  // deinit clears the reference in every live object of its maps, and these contain all objects of the
+  // context. Unmanaged, so that code which only reads from the map need not retain it.
   @safe @exclusivity(unchecked) private final var mapReference: Unmanaged<IdentityMap>?
   package final var map: IdentityMap? {
     @inline(__always) get { unsafe mapReference?.takeUnretainedValue() }
@@ -73,7 +73,7 @@ public protocol Persistable: AnyObject {}
   }
   @safe @exclusivity(unchecked) package final var rowID: Int64 = 0
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
-  // The slot of the relationship whose target is retained without extras.
+  // The slot of the target, if `attached` is only the target of a to-one.
   @safe @exclusivity(unchecked) private final var soleSlot: UInt16 = 0
   // Two flags in one byte: with one more byte many objects would need a larger memory block.
   @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
@@ -102,7 +102,7 @@ public protocol Persistable: AnyObject {}
     leaveMap()
     // Checked first: most objects carry nothing.
     guard !attached.isEmpty else { return }
-    // Most targets keep nothing alive themselves.
+    // Most targets carry nothing: releasing such a target releases no further objects.
     if let target = unsafe attached.target, unsafe target._withUnsafeGuaranteedRef({ $0.attached.isEmpty }) {
       attached = .none
       unsafe target.release()
@@ -126,13 +126,13 @@ public protocol Persistable: AnyObject {}
     unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
   }
 
-  /// The id that other code sees: the row's id, or the final id that a new object was assigned before its
-  /// row is written.
+  /// The id that other code sees: the final id that a new object was assigned before its row is written,
+  /// otherwise `rowID`.
   final var knownRowID: Int64 { rowID < 0 && state == .inserted ? host?.givenID(of: self) ?? rowID : rowID }
 
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
-  /// Calls `body` with the object's map, unretained: code that runs in the object's context keeps both
-  /// alive.
+  /// Calls `body` with the object's map, unretained: code that runs in the object's context keeps the
+  /// object and the map alive.
   @inline(__always) final func withMap<Result>(_ body: (IdentityMap) -> Result) -> Result? {
     unsafe mapReference?._withUnsafeGuaranteedRef { body($0) }
   }
@@ -148,7 +148,8 @@ public protocol Persistable: AnyObject {}
   /// Whether its row must be read before use: it was never read, or did not exist when it was last read.
   @inline(__always) final var isUnread: Bool { state == .fault || state == .invalid }
 
-  // The object retains the page of its row. The slot belongs to the entity that the row was packed for.
+  // Safe: the object retains the page of its row. The slot belongs to the entity that the row was packed
+  // for.
   /// Returns the value of a slot in its row; nil if the row is not in memory.
   @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
@@ -175,7 +176,7 @@ public protocol Persistable: AnyObject {}
   }
 
   // Safe, here and below: `page`, which is kept with it, contains the row.
-  /// Moves its row to the extras until it is read again or found not to exist.
+  /// Moves its row to the extras, where it stays until the row is read again or found not to exist.
   final func setRowAside() {
     guard let cells = unsafe row, let page else { return }
     if extras == nil { extras = Extras(overlay: nil) }
@@ -227,7 +228,7 @@ public protocol Persistable: AnyObject {}
   }
 
   // For loops over all objects of a save, which would otherwise retain and release each overlay.
-  /// Calls `body` with the overlay, which the object retains for as long; returns nil if there is none.
+  /// Calls `body` with the overlay, which the object retains meanwhile; returns nil if there is none.
   @inline(__always) final func withOverlay<Result>(_ body: (Overlay) throws -> Result) rethrows -> Result? {
     guard let overlay = unsafe overlayReference else { return nil }
     return try unsafe overlay._withUnsafeGuaranteedRef { try body($0) }
@@ -271,8 +272,9 @@ public protocol Persistable: AnyObject {}
     if attached.isTarget { extras = nil } else { extras?.releaseTargets() }
   }
 
-  /// Discards what was fetched of its relationships, except members with changes.
-  /// - Parameter keepsOrders: Whether members are kept too if only their order was changed.
+  /// Discards the fetched members and targets of its relationships. To-manys with changes keep their
+  /// members.
+  /// - Parameter keepsOrders: Whether a to-many also keeps its members if only their order was changed.
   final func forgetFetchedMembers(keepsOrders: Bool = true) {
     toMany.forEach { state in
       if !state.isChanged, !keepsOrders || !state.isRearranged { state.forget() }

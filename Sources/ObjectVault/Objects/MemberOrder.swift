@@ -2,12 +2,12 @@
 
 /// The members of a to-many in their order, each once.
 struct MemberOrder<Object: AnyObject & Hashable> {
-  /// nil in the place of a removed object.
+  /// The objects in their order; nil in place of a removed object.
   private var places: [Object?]
-  /// The places by object; built for the first removal, because few lists lose objects.
+  /// The index in `places` of each object. Built when it is first needed, because few lists need it.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
-  /// Whether the order differs from the file's order with the new members at its end.
+  /// Whether the order differs from the order in the file followed by the new members.
   private(set) var isRearranged = false
 
   init(_ objects: [Object] = []) { places = objects }

@@ -11,7 +11,8 @@ protocol ObjectHost: AnyObject {
   var run: CancellableRun? { get }
   /// Returns the mark of an object's id: the store's, or the context's own for a temporary id.
   func mark(of id: Int64) -> StoreFingerprint
-  /// Rises with each deletion, or undoing of one, after which sets in memory may have a wrong member.
+  /// Rises with each deletion and with each deletion that is undone: sets in memory may then have a wrong
+  /// member.
   var deletionCount: Int { get }
   /// Returns the objects deleted after the first `seen` deletions; nil if that is no longer recorded.
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
@@ -20,8 +21,8 @@ protocol ObjectHost: AnyObject {
   /// The reason why changes are not accepted now; nil if they are.
   var refusal: (any Error)? { get }
 
-  /// Returns the object of a row, as a fault if the row is not in memory. If only the row determines the
-  /// class, it is read at once; nil if it does not exist, which is reported if `tells` is set.
+  /// Returns the object of a row, as a fault if the row is not in memory. If the object's class depends
+  /// on the row, the row is read at once: nil if it does not exist, which is reported if `tells` is set.
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
   /// Fetches the row of a fault, or throws.
   func load(_ object: ManagedObject) throws
@@ -38,8 +39,8 @@ protocol ObjectHost: AnyObject {
   func isUncommitted(_ object: ManagedObject) -> Bool
   /// Returns the values that a write has put into the row of an object and not yet committed.
   func uncommittedValues(of object: ManagedObject) -> [String: SQLValue]
-  /// Returns the value of a to-one as other code sees it: the final id of a new target that was assigned
-  /// one.
+  /// Returns the value of a to-one as other code sees it: if a new target was assigned a final id, that
+  /// id.
   func known(_ value: SQLValue) -> SQLValue
   /// Returns the id of a new object as other code sees it: the final one inside a write, the temporary
   /// one elsewhere.
@@ -49,7 +50,7 @@ protocol ObjectHost: AnyObject {
   /// Records a value that a getter could not read.
   func noteUnreadable(_ error: StoreError)
 
-  /// Returns the page for the values of the object that is written next, for the objects of a map.
+  /// Returns the page for the next values that are written to an object of a map.
   func page(_ map: IdentityMap) -> RowPage
 
   /// Notes that a value was written to an object.
@@ -68,6 +69,7 @@ protocol ObjectHost: AnyObject {
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool
   /// Notes that a many-to-many has gained or lost a link.
+  /// - Parameter isKnown: Whether the owner's members are in memory.
   func link(
     _ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)

@@ -86,7 +86,7 @@ extension Persistable where Self: ManagedObject {
 }
 
 extension ManagedObject {
-  /// Returns the mark of its id.
+  /// Returns the mark of one of its ids, temporary or final.
   final func mark(of id: Int64) -> StoreFingerprint {
     host?.mark(of: id) ?? extras?.former?.mark(of: id) ?? .unknown
   }

@@ -90,8 +90,8 @@ extension ObjectTable {
   /// it.
   private func steps(to first: Int64, from block: Pointer) -> Int? {
     var probe = unsafe Probe(first, table.pointee.capacity)
-    // Without the higher bits of the number, the sequence visits every place in as many steps as there
-    // are places. With them it takes more steps.
+    // Once the higher bits of the number are used up, the sequence visits every place in as many steps as
+    // there are places. Until then it takes more steps.
     for step in unsafe 0..<table.pointee.capacity * 16 {
       guard let found = unsafe table.pointee.blocks[probe.index] else { return nil }
       if unsafe found == block { return step }

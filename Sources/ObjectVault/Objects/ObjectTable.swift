@@ -1,12 +1,12 @@
-// Maps a row id to the address of a live object: the table of one IdentityMap, which has the type of the
-// objects.
+// Maps row ids to the addresses of live objects. The type of the objects is that of the IdentityMap that
+// uses the table.
 //
 // Rows mostly come in the order of their ids, so this is a hash table of blocks, each for eight
 // consecutive ids. That takes ten bytes per object, where a table of single entries takes about fifty;
-// growing copies only the pointers to the blocks, and a look-up next to the last one hashes nothing. If
-// the objects number at least a quarter of the ids from 0 on, as in most tables that are fetched whole,
-// those ids have their addresses in an array instead (DenseObjects): mostly eight bytes per object, and
-// 64 at most. The invariants are in ObjectTable+Invariants.
+// growing copies only the pointers to the blocks, and a look-up in the block of the last look-up hashes
+// nothing. If there is at least one object for every four of the ids from 0 on, as in most tables that
+// are fetched whole, those ids have their addresses in an array instead (DenseObjects): mostly eight
+// bytes per object, and 64 at most. The invariants are in ObjectTable+Invariants.
 
 /// The addresses of live objects by id. It reads none of the objects.
 @safe package struct ObjectTable: ~Copyable {
@@ -32,7 +32,8 @@
   /// The state of the table. It uses open addressing. The capacity is a power of two, and at most three
   /// quarters of the places are in use.
   @safe struct Table {
-    /// The ids from 0 on, if most of them have an object. No block has any of these ids then.
+    /// The array for the ids from 0 on, if enough of them have an object. No block has any of these ids
+    /// then.
     var dense = DenseObjects()
     /// The number of all objects.
     var count = 0
@@ -40,7 +41,7 @@
     var capacity: Int
     /// The number of places that are not free: places of blocks and of removed blocks.
     var used = 0
-    /// Marks the place of a removed block, at which no search ends.
+    /// Marks the place of a removed block. A search continues after it.
     let removed: Pointer
     /// The block of the last look-up; nil if it was removed.
     var last: Pointer?
@@ -93,7 +94,7 @@
 
   // MARK: Use
 
-  /// Returns the address of an id.
+  /// Returns the address of an id; nil if the id has no object.
   @inline(__always) package func find(_ key: Int64) -> Address? {
     if unsafe table.pointee.dense.covers(key) { return unsafe table.pointee.dense.find(key) }
     return unsafe block(of: key).flatMap { unsafe slot($0, key).pointee }
@@ -175,7 +176,7 @@
 
   /// Moves all ids up to `key` into the dense part, if the number of all objects is at least a quarter of
   /// its new capacity.
-  /// - Returns: Whether it did.
+  /// - Returns: Whether the ids were moved.
   private func becomesDense(for key: Int64) -> Bool {
     guard let places = DenseObjects.places(for: key),
       unsafe places <= UInt64(clamping: table.pointee.count) &* 4
@@ -193,8 +194,8 @@
   }
 
   /// Ends the dense part when there are fewer objects than one per eight places. It began with at least
-  /// one per four places, so at least half of those objects were removed meanwhile. Single look-ups next
-  /// to many other objects therefore do not create and end it again and again.
+  /// one per four places, so at least half of those objects were removed meanwhile. Thus inserting and
+  /// removing single objects does not create and end it again and again.
   @inline(__always) private func endDenseIfEmptied() {
     if unsafe table.pointee.dense.capacity > UInt64(clamping: table.pointee.count) &* 8 { endDense() }
   }

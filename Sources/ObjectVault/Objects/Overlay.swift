@@ -11,11 +11,11 @@ package final class Overlay {
   /// One value for each slot, valid where `changed` contains the slot.
   @safe @exclusivity(unchecked) package var values: RowDraft
   @safe @exclusivity(unchecked) package var changed: SlotSet
-  /// The errors of slots that are nil although another value was written, because that value has no
-  /// stored form. The save reports them.
+  /// The errors of values that have no stored form, by slot. The slot has nil instead. The save reports
+  /// the errors.
   @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = takesUntold } }
-  /// Whether the context is notified of the next write too, as it is of the first one. The index of
-  /// pending objects sets it.
+  /// Whether the context must also be notified of the next write, and not only of the first one. The
+  /// index of pending objects sets it.
   @safe @exclusivity(unchecked) var tellsNextWrite = false { didSet { isOpen = takesUntold } }
   private var takesUntold: Bool { refused == nil && !tellsNextWrite }
   /// Whether a write only has to store the value. Cached, because each setter reads it.
@@ -55,7 +55,7 @@ package final class Overlay {
   }
 
   /// Stores a value without further checks, which the first write to the object has made.
-  /// - Returns: Whether that was enough. If not, nothing is stored, and the caller must make the checks.
+  /// - Returns: Whether the value was stored. If not, the caller must make the checks.
   @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
     if !values.set(value, slot) { refuseTooLarge(slot) }

@@ -2,12 +2,12 @@
 // only their identity is used.
 
 /// The value that a getter returns, updated member by member. Creating it again after each change would
-/// make `parent.children.insert(child)` in a loop quadratic twice over.
+/// make a loop of `parent.children.insert(child)` quadratic.
 class TypedMembers {
   func insert(_ object: AnyObject) {}
   /// Removes an object.
-  /// - Parameter place: Returns the place of a member in the order of all members; nil in a relationship
-  ///   without an order.
+  /// - Parameter place: Returns the position of a member in the order of all members; nil in a
+  ///   relationship without an order.
   func remove(_ object: AnyObject, _ place: (AnyObject) -> Int?) {}
 }
 

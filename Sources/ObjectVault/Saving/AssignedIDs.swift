@@ -1,5 +1,6 @@
-// The ids of new objects inside a write. No other connection can assign ids before the write is
-// committed, so reading the id of a new object assigns its final id, and the save writes the row with it.
+// The final ids of new objects inside a write. No other connection can assign ids before the write is
+// committed. So when the id of a new object is read, its final id is assigned, and the save writes the
+// row with this id.
 
 /// The final ids that new objects were assigned before their rows are written.
 struct AssignedIDs {
@@ -7,7 +8,7 @@ struct AssignedIDs {
   private var finals: [Int64: Int64] = [:]
   /// The temporary ids, by the index of the table's root entity and by final id.
   private var temporary: [Int: [Int64: Int64]] = [:]
-  /// The number of pending new objects that were processed: these have their ids.
+  /// The number of objects in `PendingChanges.inserted` that were processed: these have their ids.
   var seen = 0
 
   var isEmpty: Bool { finals.isEmpty }
@@ -17,7 +18,7 @@ struct AssignedIDs {
   /// Returns the final id of a new object; nil if it was assigned none.
   func final(_ temporary: Int64) -> Int64? { finals.isEmpty ? nil : finals[temporary] }
 
-  /// Returns the temporary id of the new object that was assigned a final id.
+  /// Returns the temporary id of the new object with a final id; nil if no new object has it.
   func temporary(_ final: Int64, table: Int) -> Int64? { temporary[table]?[final] }
 
   mutating func give(_ final: Int64, to temporary: Int64, table: Int) {
@@ -27,8 +28,8 @@ struct AssignedIDs {
 }
 
 extension PendingChanges {
-  /// Assigns an id to each new object that has none, in the order of their creation, in which ids must
-  /// rise.
+  /// Assigns an id to each new object that has none, in the order of their creation: ids must rise in
+  /// this order.
   /// - Parameter nextID: Returns the next free id of a table, by the index of its root entity.
   mutating func giveIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
     for object in inserted[given.seen...] {

@@ -4,9 +4,10 @@
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Returns the relationships whose members need not be read when their owners are deleted: no member is
-  /// in memory, neither a change set nor a list of changed rows is recorded, nothing else is deleted or
-  /// loses a reference with the members, and no other delete rule depends on whether they are deleted.
+  /// Returns the relationships whose members need not be read when their owners are deleted. For these,
+  /// all of the following is true: no member is in memory; neither a change set nor a list of changed
+  /// rows is recorded; with the members, nothing else is deleted or loses a reference; no other delete
+  /// rule depends on whether a member is deleted.
   func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
     guard !isHeard, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
@@ -38,8 +39,8 @@ extension SavePlanner {
       destination.relationships.allSatisfy(Self.concernsItAlone),
       others().allSatisfy({ $0 === relationship }), maps[destination.index].isEmpty
     else { return false }
-    // A plan deletes members before their owner, the engine does not. Triggers of either table could see
-    // the difference.
+    // A plan deletes members before their owner, the engine deletes the owner first. Triggers of either
+    // table could see the difference.
     return try !reader.firesTriggers(owner) && !reader.firesTriggers(destination)
   }
 
@@ -51,8 +52,8 @@ extension SavePlanner {
     return !relationship.owner.isRequired[relationship.slot]
   }
 
-  /// Whether the delete rule of a relationship does not depend on whether a member is deleted with
-  /// another object.
+  /// Whether the delete rule has the same effect whether or not a member is deleted along with another
+  /// object.
   private static func spares(_ relationship: RelationshipMapping) -> Bool {
     switch relationship.deleteRule {
     case .cascade: true

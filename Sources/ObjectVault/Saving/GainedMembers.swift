@@ -1,14 +1,14 @@
 // New members of owners whose members were not read. Part of the pending changes of a context.
 //
-// Most objects whose members are set through the inverse are not read for their members before the save.
-// One list of all such gains replaces a set per owner. Reading the members of an owner takes its gains
+// Most objects that gain members through the inverse are not read for their members before the save. One
+// list of all gains replaces a set per owner. When the members of an owner are read, its gains are taken
 // out of the list.
 
 /// The members gained since the last save by owners whose members are not in memory.
 package struct GainedMembers {
   /// One member gained by one owner.
   package struct Gain {
-    // Both are kept alive: they are in no set yet, and must exist when the members are read.
+    // Owner and member are kept alive: they are in no set yet, and must exist when the members are read.
     let owner: ManagedObject
     let slot: Int
     let member: ManagedObject
@@ -16,7 +16,8 @@ package struct GainedMembers {
 
   /// The gains that are not yet grouped by owner.
   private var recent: [Gain] = []
-  /// The other gains, by owner. Each is grouped once, however many owners are read one after the other.
+  /// The other gains, by owner. Each gain is grouped only once, even if many owners are read one after
+  /// the other.
   private var byOwner: [ObjectIdentifier: [Gain]] = [:]
 
   package var isEmpty: Bool { recent.isEmpty && byOwner.isEmpty }

@@ -1,10 +1,10 @@
 // Chooses the places of members in an ordered relationship, so that as few members as possible get a new
 // place. Pure.
 //
-// A place is a number, and members are ordered by these numbers, which have room between them. A member
-// that moves gets a number between those of its new neighbours, so only its row is written. If there is
-// no room left, all members get new numbers. Members without a number come first, by id: those that SQL
-// inserted, and all members of a relationship that became ordered.
+// A place is a number. Members are ordered by their places, and there is room between these numbers. A
+// member that moves gets a number between those of its new neighbours, so only its row is written. If
+// there is no room left, all members get new numbers. Members without a number come first, by id: those
+// that SQL inserted, and all members of a relationship that became ordered.
 
 /// The place of a member among the members of its owner, as stored in the file.
 package struct MemberPlace: Hashable {
@@ -23,7 +23,7 @@ package enum MemberOrdering {
   /// in a row.
   package static let gap: Int64 = 1 << 16
 
-  /// Returns places for a number of members after the last one; nil if the numbers would overflow.
+  /// Returns places for `count` members after the last one; nil if the numbers would overflow.
   package static func places(_ count: Int, behind last: Int64?) -> [Int64]? {
     var place = last ?? 0
     var places: [Int64] = []
@@ -39,8 +39,8 @@ package enum MemberOrdering {
 
   /// Returns the new places, by member, that put members into the wanted order.
   ///
-  /// Takes O(n log n) steps. Members of the file that are not in `wanted` keep their neighbours, as far
-  /// as these do not move.
+  /// Takes O(n log n) steps. Members in the file that are not in `wanted` keep their neighbours, unless
+  /// these move.
   /// - Parameters:
   ///   - wanted: The ids of the members in the wanted order, each once: stored members and new ones.
   ///   - stored: The members in the file in their order there, without those that are deleted or removed.
@@ -51,7 +51,7 @@ package enum MemberOrdering {
     return fitted(wanted, stored: stored, staying: staying) ?? renumbered(wanted, stored)
   }
 
-  /// Returns the indexes of a longest rising subsequence of a list. Elements that are nil belong to none.
+  /// Returns the indexes of a longest rising subsequence of a list, which contains no nil element.
   package static func longestRise(_ ranks: [Int?]) -> [Int] {
     // For each length, the index of the lowest possible last element of a rising subsequence of that
     // length.
@@ -76,7 +76,7 @@ package enum MemberOrdering {
     return rise.reversed()
   }
 
-  /// Returns places between the members that stay; nil if there is no room.
+  /// Returns places between the members that keep theirs; nil if there is no room.
   private static func fitted(
     _ wanted: [Int64], stored: [(member: Int64, place: Int64?)], staying: [Int]
   ) -> [Int64: Int64]? {
@@ -101,7 +101,8 @@ package enum MemberOrdering {
     return changes
   }
 
-  /// Returns equally spaced places between two others; before the first one if there is no lower one.
+  /// Returns equally spaced places between `low` and `high`; before `high` if `low` is nil. nil if there
+  /// is no room.
   private static func places(_ count: Int, from low: Int64?, to high: Int64) -> [Int64]? {
     guard let low else {
       let (room, isLarge) = gap.multipliedReportingOverflow(by: Int64(count))
@@ -109,12 +110,12 @@ package enum MemberOrdering {
       return isLarge || overflows ? nil : (0..<Int64(count)).map { first + $0 * gap }
     }
     let (room, overflows) = high.subtractingReportingOverflow(low)
-    // Places that SQL has set so far apart that the difference overflows are replaced.
+    // If SQL has set places so far apart that the difference overflows, all members get new places.
     let step = overflows ? 0 : room / Int64(count + 1)
     return step > 0 ? (1...Int64(count)).map { low + $0 * step } : nil
   }
 
-  /// Returns new places for all members whose place changes when all are renumbered.
+  /// Numbers all members anew, and returns the places that change.
   private static func renumbered(_ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)]) -> [Int64:
     Int64]
   {

@@ -1,25 +1,26 @@
-// The pending changes of a context, as a value: a copy of it does not change.
+// The pending changes of a context, as a value: a copy does not change.
 //
 // Written values are in the objects themselves. This value has the objects that a save must process, and
-// the links, which no object has. Each kind of change has its own method, and tests check the invariants
-// after each.
+// the links of many-to-manys, which no object stores. Each kind of change has its own method, and tests
+// check the invariants after each.
 
 /// The objects of a context that differ from the store.
 package struct PendingChanges {
-  /// New objects in the order of their insertion, including some that were deleted again. These are
-  /// removed many at a time, because removing each alone would be quadratic.
+  /// New objects in the order of their insertion, including some that were deleted again. Deleted ones
+  /// are removed from the list many at a time, because removing each alone would be quadratic.
   package private(set) var inserted: [ManagedObject] = []
   /// The number of objects in `inserted` that were deleted again.
   private(set) var forgotten = 0
-  /// Whether a new object was deleted again to which pending objects may still refer.
+  /// Whether pending objects may still refer to a new object that was deleted again.
   private(set) var mayReferToForgotten = false
-  /// Saved objects with an overlay, including some that were refreshed since.
+  /// Saved objects with an overlay, including some that were refreshed afterwards.
   package private(set) var updated: [ManagedObject] = []
   /// The number of objects in `updated` that were refreshed and have no change.
   private(set) var refreshed = 0
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
-  /// Owners whose to-manys were read and have changed, kept alive until the save.
+  /// Owners whose to-manys have changed, kept alive until the save. Owners that are only in `gained` are
+  /// not among them.
   package private(set) var touched: Set<ManagedObject> = []
   /// New members of owners whose members were not read.
   package private(set) var gained = GainedMembers()
@@ -56,7 +57,7 @@ package struct PendingChanges {
       || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
   }
 
-  /// Whether there may be anything to save. Takes constant time.
+  /// Whether there may be anything to save. Takes constant time, unlike `isLive`.
   var mayBeLive: Bool {
     !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty || !gained.isEmpty
   }
@@ -99,14 +100,13 @@ package struct PendingChanges {
     generation += 1
   }
 
-  /// Notes the first change of a saved object. The caller must make sure that this is called once per
-  /// object.
+  /// Notes the first change of a saved object. The caller must call this only once per object.
   @inline(__always) package mutating func didChange(_ object: ManagedObject) {
     updated.append(object)
     note(object)
   }
 
-  /// Notes a change of an object that is already in `updated` and was refreshed in between.
+  /// Notes a change of an object in `updated` that was refreshed after its earlier change.
   @inline(__always) mutating func didChangeAgain() { refreshed -= 1 }
 
   /// Notes that the changes of an object in `updated` were discarded.
@@ -146,7 +146,7 @@ package struct PendingChanges {
     note(target)
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     // Two opposite changes cancel each other only if the first one certainly differs from the file.
-    // Otherwise the latest one is written, which has no effect on a link that already agrees with it.
+    // Otherwise the latest change is written, which has no effect if the file already agrees with it.
     let new = PendingLink(
       source: source, target: target, join: join, isAdded: isAdded, isKnown: isKnown)
     // One look-up: most links have no pending change yet.
@@ -187,7 +187,7 @@ struct LinkKey: Hashable {
   let source: ObjectIdentifier
   let target: ObjectIdentifier
 
-  // Few objects are linked in two tables, and hashing the name would take longer than all else.
+  // Few objects are linked in two tables, and hashing the table's name would take longer than all else.
   func hash(into hasher: inout Hasher) {
     hasher.combine(source)
     hasher.combine(target)
@@ -203,11 +203,11 @@ struct PendingLink {
   /// Whether the link certainly differs from the file, because the members were in memory.
   let isKnown: Bool
 
-  /// A copy for a link with an opposite earlier change, so that it may or may not differ from the file.
+  /// A copy for a link that had an opposite earlier change: it may or may not differ from the file.
   fileprivate var unknown: PendingLink {
     PendingLink(source: source, target: target, join: join, isAdded: isAdded, isKnown: false)
   }
 
-  /// Whether both ends are still valid.
+  /// Whether source and target are still valid.
   var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }

@@ -1,5 +1,5 @@
-// An index of a context's pending objects by the values of their properties, so that a fetch checks a few
-// of thousands.
+// An index of a context's pending objects by the values of their properties, so that a fetch checks only
+// a few of thousands of objects.
 
 internal import CipherSQLite
 private import Foundation
@@ -58,8 +58,8 @@ final class PendingIndex {
     woken.append(object)
   }
 
-  /// Removes a row that another program has moved to another entity: the changes of its object here are
-  /// lost.
+  /// Removes the row of an object whose changes are lost, because another program has moved the row to
+  /// another entity.
   func lose(_ id: Int64, table: Int) { rows[table]?.remove(id) }
 
   /// Empties the index.
@@ -83,7 +83,7 @@ final class PendingIndex {
   }
 
   /// Returns the new and changed objects of an entity and its subentities whose property may have one of
-  /// some values. Objects with other values may be among them.
+  /// `values`. The result may include objects with other values.
   func objects(of entity: EntityMapping, where name: String, isOneOf values: [SQLValue]) -> [ManagedObject] {
     entity.branch.flatMap { entities[$0.index]?.all(where: name, isOneOf: values) ?? [] }
   }
@@ -97,8 +97,8 @@ final class PendingIndex {
 /// The new and changed objects of one entity, without its subentities.
 private final class ChangedObjects {
   // A class, so that no change copies the dictionary.
-  /// The objects by the value of one property. An object whose value has changed is also listed at its
-  /// former value.
+  /// The objects by the value of one property. An object whose value has changed is also listed under its
+  /// earlier values.
   private final class Column {
     var objects: [ComparedValue: [ManagedObject]] = [:]
     var entryCount = 0
@@ -121,7 +121,8 @@ private final class ChangedObjects {
   /// Adds an object to all columns, by its present values.
   func enter(_ object: ManagedObject) {
     for (slot, column) in columns {
-      // If most entries are at former values, the next fetch that needs the column rebuilds it.
+      // If most entries are under earlier values, the column is discarded, and the next fetch that needs
+      // it builds it again.
       if column.entryCount > 2 * objects.count + 64 {
         columns[slot] = nil
       } else {
@@ -132,7 +133,7 @@ private final class ChangedObjects {
 
   private func enter(_ object: ManagedObject, slot: Int, in column: Column) {
     guard object.isChanged, let value = object.storedValue(slot) else { return }
-    // A setter notifies the context of its first write only, unless this is set.
+    // A setter notifies the context of its first write only, unless `tellsNextWrite` is set.
     object.overlay?.tellsNextWrite = true
     column.objects[key(value, slot), default: []].append(object)
     column.entryCount += 1
@@ -154,7 +155,7 @@ private final class ChangedObjects {
         object.isChanged && object.storedValue(slot).map { self.key($0, slot) } == key
           && seen.insert(object).inserted
       }
-      // Entries of objects with another value by now would be checked by each fetch.
+      // Otherwise each fetch would check the entries of objects that have another value by now.
       if present.count * 2 < entries.count {
         column.objects[key] = present
         column.entryCount -= entries.count - present.count
@@ -183,8 +184,8 @@ extension ManagedObject {
   fileprivate final var isChanged: Bool { state == .inserted || (state == .loaded && overlay != nil) }
 }
 
-/// A value as a dictionary key. Equal values have equal keys. Some different values have equal keys too,
-/// and the predicate distinguishes them.
+/// A value as a dictionary key. Equal values have equal keys. Some different values also have equal keys;
+/// the predicate distinguishes them.
 private enum ComparedValue: Hashable {
   case null
   case number(Double)
@@ -192,7 +193,7 @@ private enum ComparedValue: Hashable {
   case bytes(Data)
 
   /// Creates the key of a value.
-  /// - Parameter isNumber: Whether texts are compared as numbers, as those of a Decimal are.
+  /// - Parameter isNumber: Whether texts are compared as numbers, as the values of a Decimal are.
   init(_ value: SQLValue, isNumber: Bool) {
     switch value {
     case .null: self = .null

@@ -1,9 +1,9 @@
-// Finds the targets of relationships as they will be after pending changes are saved, for the plans of
-// saves and for fetches.
+// Finds the links of objects as they will be when pending changes are saved. Used by the plans of saves
+// and by fetches.
 
 internal import CipherSQLite
 
-/// The ids at the two ends of a link.
+/// The ids of the two objects of a link: the object that the query is for, and the related one.
 package struct LinkEnds: Hashable {
   package let own: Int64
   package let other: Int64
@@ -13,8 +13,8 @@ package struct LinkEnds: Hashable {
 
 /// The links of objects: those in the file, corrected by the changes in memory.
 ///
-/// A changed object refers to the target that was written to it, whatever its row has until the save. An
-/// object without changes may be older than its row, so the row counts.
+/// For a changed to-one, the value in memory counts, whatever the row has until the save. For an
+/// unchanged one, the row counts, because the object may be older than its row.
 struct RelatedRows {
   private let pending: PendingChanges
   /// The live objects, by the index of their entity.
@@ -22,7 +22,7 @@ struct RelatedRows {
   private let reader: any LinkReader
   /// The to-ones that a save is to set to nil in objects where the program did not change them.
   var released: [ManagedObject: Overlay] = [:]
-  /// New and changed objects by the target of a to-one, built on first use.
+  /// New and changed objects by property and then by the target of this to-one, built on first use.
   private var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
   /// Pending links by table, built on first use.
   private var linksByTable: [String: [PendingLink]]?
@@ -36,7 +36,8 @@ struct RelatedRows {
     (self.pending, self.maps, self.reader, self.index) = (pending, maps, reader, index)
   }
 
-  /// Returns the links of objects by one relationship. Deleted objects take part with their former links.
+  /// Returns the links of objects by one relationship. Deleted objects are included, with the links that
+  /// they had.
   mutating func links(_ relationship: RelationshipMapping, of ids: RowIDSet) throws -> [LinkEnds] {
     switch relationship.storage {
     case .column: return try targets(relationship, ids)
@@ -48,7 +49,8 @@ struct RelatedRows {
     }
   }
 
-  /// Returns the rows that refer to objects by a to-one, except rows of objects whose to-one was changed.
+  /// Returns the rows whose to-one refers to some objects, except rows of objects whose to-one was
+  /// changed in memory.
   func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) throws -> [LinkEnds] {
     let map = maps[entity.index]
     return try reader.referrers(entity, slot, to: Array(ids.rows)).filter { link in
@@ -56,7 +58,7 @@ struct RelatedRows {
     }
   }
 
-  /// Returns the new and changed objects whose to-one was set to one of some objects.
+  /// Returns the new and changed objects whose to-one was set to one of the objects `ids`.
   mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) -> [LinkEnds] {
     if let index {
       return index.objects(
@@ -70,8 +72,8 @@ struct RelatedRows {
     }
     let place = SlotPlace(entity: entity.index, slot: slot)
     let known = referrers[place] ?? changed(place, entity)
-    // Kept: in a deep hierarchy each level calls this, and searching all objects each time would be
-    // quadratic.
+    // Stored, because each level of a deep hierarchy calls this, and searching all objects each time
+    // would be quadratic.
     referrers[place] = known
     guard !known.isEmpty else { return [] }
     return ids.flatMap { id in (known[id] ?? []).map { LinkEnds(own: id, other: $0.rowID) } }
@@ -94,7 +96,8 @@ struct RelatedRows {
     var stored: [Int64] = []
     for id in ids {
       if let object = maps[relationship.owner.index].find(id), isChanged(object, slot) {
-        // The temporary id may be that of a new object that was deleted again.
+        // The target may be a new object that was deleted again: its temporary id then belongs to no
+        // object.
         if let target = target(of: object, slot), target > 0 || destination.find(target) != nil {
           found.append(LinkEnds(own: id, other: target))
         }
@@ -124,13 +127,14 @@ struct RelatedRows {
 
   /// Adds objects to a deletion, with all objects that cascades delete along with them, level by level.
   /// - Parameters:
-  ///   - ids: The ids of the objects, by the index of each one's own entity.
-  ///   - left: The relationships that are not followed.
+  ///   - ids: The ids of the objects, by the index of each object's own entity.
+  ///   - left: The relationships that are not followed, because the engine's cascade deletes their
+  ///     members.
   mutating func followCascades(
     of ids: [Int: RowIDSet], in mapping: SchemaMapping, but left: Set<ObjectIdentifier> = [],
     into deletion: inout PlannedDeletion
   ) throws {
-    // Only entities with objects to delete are visited: a chain of entities has as many levels as
+    // Only entities with objects to delete are visited, because a chain of entities has as many levels as
     // entities.
     var level = ids
     while !level.isEmpty {
@@ -154,8 +158,8 @@ struct RelatedRows {
 
   // MARK: Inheritance
 
-  /// Groups ids of objects of an entity and its subentities by the entity of each. An id whose entity
-  /// only its row could give is omitted if the row does not exist.
+  /// Groups ids of objects of an entity and its subentities by each object's own entity. For an object
+  /// that is not in memory, the row determines its entity; the id is omitted if the row does not exist.
   func byEntity(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [(
     entity: EntityMapping, ids: RowIDSet
   )] {
@@ -177,7 +181,7 @@ struct RelatedRows {
 
   // MARK: Objects
 
-  /// Returns the target of a to-one, as far as it is in memory.
+  /// Returns the target of a to-one from memory; nil if there is none or the row is not in memory.
   func target(of object: ManagedObject, _ slot: Int) -> Int64? {
     let value: SQLValue? =
       if let overlay = overlay(of: object), overlay.changed.contains(slot) {

@@ -1,5 +1,5 @@
-// What a save will write, decided before its first statement. The plan is a value computed from pending
-// changes and the file, and objects have no reference to it: a save that fails has changed nothing in
+// What a save will write, decided before its first statement. The plan is a value that is computed from
+// pending changes and the file, and no object refers to it. So a save that fails has changed nothing in
 // memory.
 
 internal import CipherSQLite
@@ -9,7 +9,7 @@ package typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObjec
 
 /// What a save will write.
 package struct SavePlan {
-  /// The new and the changed objects that are written.
+  /// The new and the changed objects that are written, by entity.
   package var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
   /// The overlays of objects that lose a reference by this save, with nil in its place.
@@ -17,7 +17,7 @@ package struct SavePlan {
   /// The objects in `released` that had no change before.
   package var newlyChanged: [ManagedObject] = []
   package var links: [PlannedLink] = []
-  /// The places of members that are written, by relationship.
+  /// The new places of members, by relationship.
   package var places: [PlannedPlaces] = []
   package var deletion: PlannedDeletion
   package var ids = PlannedIDs()
@@ -26,7 +26,7 @@ package struct SavePlan {
     deletion = PlannedDeletion(entityCount: entityCount)
   }
 
-  /// Returns the values that an object will have; nil if it has no change.
+  /// Returns the overlay that the save writes for an object; nil if the object has no change.
   @inline(__always) package func overlay(of object: ManagedObject) -> Overlay? {
     released.isEmpty ? object.overlay : released[object] ?? object.overlay
   }
@@ -37,7 +37,8 @@ package struct SavePlan {
   }
 
   // For loops over all objects: see ManagedObject.withOverlay.
-  /// Calls `body` with the values that an object will have; returns nil if it has no change.
+  /// Calls `body` with the overlay that the save writes for an object; returns nil if the object has no
+  /// change.
   @inline(__always) func withOverlay<Result>(
     of object: ManagedObject, _ body: (Overlay) throws -> Result
   ) rethrows -> Result? {
@@ -51,8 +52,8 @@ package struct SavePlan {
     return deletion.goes(object.rowID, entity)
   }
 
-  /// Returns the slots of the unique values that an object gives up: one for each unique index, and all
-  /// slots of raw indexes.
+  /// Returns the slots whose unique values an object gives up: one slot of each unique key that changes,
+  /// and all changed slots of raw unique indexes.
   func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
     guard let changed = overlay(of: object)?.changed else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
@@ -81,18 +82,18 @@ package struct PlannedPlaces {
   package var members: [MemberPlace]
 }
 
-/// The rows that are deleted, and the rows without an object in memory that lose a reference.
+/// The rows that are deleted, and the rows without an object in memory whose to-one is set to nil.
 package struct PlannedDeletion {
   // By the index of each object's own entity.
   private var gathered: [RowIDAccumulator]
-  /// The rows in the order in which they were found: members come after their owners.
+  /// The rows in the order in which they were found: owners before their members.
   package private(set) var levels: [(entity: Int, ids: [Int64])] = []
   package private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
   package var released: [(entity: Int, slot: Int, ids: [Int64])] = []
   init(entityCount: Int) { gathered = .init(repeating: RowIDAccumulator(), count: entityCount) }
 
-  /// Adds a level: rows that are deleted along with those added before.
+  /// Adds a level: rows that are deleted along with those that were added before.
   mutating func add(_ ids: RowIDSet, of entity: EntityMapping) {
     guard !ids.isEmpty else { return }
     isEmpty = false
@@ -108,8 +109,8 @@ package struct PlannedDeletion {
   /// The ids of all objects that are deleted, by the index of their entity.
   package var goingIDs: [[Int64]] { gathered.map(\.all.ids) }
 
-  /// Whether an object is deleted. In an inheritance hierarchy the row with this id may belong to any of
-  /// the entities.
+  /// Whether an object is deleted. In an inheritance hierarchy, the row with this id may belong to any of
+  /// its entities.
   func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
     entity.isInHierarchy
       ? entity.relatives.contains { gathered[$0.index].contains(id) } : gathered[entity.index].contains(id)
@@ -126,10 +127,10 @@ package struct PlannedDeletion {
 
 /// The ids of new objects.
 package struct PlannedIDs {
-  /// Taken from the high-water marks, which never fall: the id of a deleted row is never issued again.
+  /// The ids that were taken from the high-water marks. These never fall, so the id of a deleted row is
+  /// never issued again.
   package private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
-  // The final id of each temporary one: that of the temporary id `first - n` is at index n. 0 if none is
-  // assigned.
+  // The final id of the temporary id `first - n`, at index n; 0 if none is assigned.
   private var assigned: [Int64] = []
   private let first: Int64
 
@@ -147,7 +148,7 @@ package struct PlannedIDs {
     }
   }
 
-  /// Assigns the ids that were issued before the save.
+  /// Assigns the ids that were issued before the save: see `AssignedIDs`.
   /// - Returns: The objects without such an id.
   mutating func assignGiven(_ given: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
     guard !given.isEmpty else { return objects }

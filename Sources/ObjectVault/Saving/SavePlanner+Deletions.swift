@@ -1,7 +1,7 @@
 // Delete rules: which objects are deleted along with others, and which lose a reference.
 //
-// RelatedRows combines the links of the file and of memory, so all deletions are known before anything is
-// written.
+// RelatedRows combines the links in the file with those in memory, so all deletions are known before
+// anything is written.
 
 internal import CipherSQLite
 
@@ -42,19 +42,19 @@ extension SavePlanner {
     }
   }
 
-  /// Sets to-ones that refer to deleted objects to nil: for objects in memory by an update that compares
-  /// versions, for all other rows by a separate statement.
+  /// Sets to-ones that refer to deleted objects to nil. For objects in memory, an update compares
+  /// versions; for all other rows, a separate statement does it.
   private mutating func releaseReferrers(
     _ entity: EntityMapping, _ slot: Int, to ids: RowIDSet
   ) throws {
     let changed = staying(RowIDSet(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
-    // A referrer that is deleted too keeps its reference, which may be required.
+    // A referrer that is also deleted keeps its reference, because the reference may be required.
     let links = try related.storedReferrers(entity, slot, to: ids)
     let stored = staying(RowIDSet(links.lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored) {
-      // If an object in memory has another target, it is older than its row. If it is of a related entity
-      // without this property, it does not have the column. Both are updated by SQL.
+      // If an object in memory has another target, it is older than its row. If it belongs to a related
+      // entity without this property, it does not have the column. In both cases SQL updates the row.
       if let object = maps[entity.index].find(id), entity.includes(object.entity),
         object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
@@ -65,8 +65,8 @@ extension SavePlanner {
       }
     }
     guard let first = rows.first else { return }
-    // A column that several entities share allows NULL even if one of them requires a value, so the
-    // engine would not refuse it.
+    // If several entities share a column, the column allows NULL even if one of them requires a value. So
+    // the engine would not refuse it.
     if entity.isRequired[slot] {
       denial =
         denial
@@ -79,14 +79,14 @@ extension SavePlanner {
     plan.deletion.released.append((entity.index, slot, rows))
   }
 
-  /// Returns those ids whose objects are not deleted.
+  /// Returns the ids whose objects are not deleted.
   private func staying(_ ids: RowIDSet, _ entity: EntityMapping) -> RowIDSet {
     ids.filter { !plan.deletion.goes($0, entity) }
   }
 
   // MARK: Versions
 
-  /// Checks that rows to be deleted have not changed since they were fetched here.
+  /// Checks that the rows to be deleted have not changed since they were fetched by this context.
   func checkVersions() throws {
     guard !plan.deletion.isEmpty else { return }
     for entity in mapping.entities {

@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Plans the places of new and moved members. New members are placed after the last one, and only its
-  /// place is read; if the members of an owner were reordered, all their places are read.
+  /// Plans the places of new and moved members. New members are placed after the last member, and only
+  /// that member's place is read. If the members of an owner were reordered, all their places are read.
   mutating func planPlaces() throws {
     guard mapping.hasOrder else { return }
     for entity in mapping.entities {
@@ -47,9 +47,9 @@ extension SavePlanner {
     return try rearranged(relationship, of: owner, state: state, order: order)
   }
 
-  /// Returns the places of new members that the file already has as members: they were removed and added
-  /// again before the other members were in memory. They keep their places; because writing their
-  /// reference clears these, they are written again.
+  /// Returns the places of those new members that the file already has as members: they were removed and
+  /// added again before the other members were in memory. They keep their places. The places are written
+  /// again, because writing the reference clears them.
   private func storeState(
     _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject
   ) throws -> [Int64: MemberPlace] {
@@ -69,7 +69,7 @@ extension SavePlanner {
       !leaving.contains($0.member) && !plan.deletion.goes($0.member, relationship.destination)
     }
     let isStored = Set(stored.lazy.map(\.member))
-    // A member that the file no longer has and that was not added here was removed by another connection.
+    // If a member was not added here and the file no longer has it, another connection has removed it.
     let wanted = order.objects.filter {
       isThere($0) && (new.contains($0) || isStored.contains($0.rowID))
     }.map { plan.ids.final($0.rowID) }

@@ -1,9 +1,9 @@
-// Checks the rules of the schema before anything is written, and reports all that are broken.
+// Checks the rules of the schema before anything is written, and reports every rule that is broken.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Decides which of the new and changed objects are written, and checks their values.
+  /// Chooses the new and changed objects that are written, and checks their values.
   mutating func validate() throws {
     plan.inserted = newOfOne ?? grouped(those(of: pending.inserted) { $0.state == .inserted })
     for (entity, objects) in plan.inserted where entity.hasToOne { releaseForgotten(objects, entity) }
@@ -14,8 +14,8 @@ extension SavePlanner {
     guard failures.isEmpty else { throw StoreError.validation(failures) }
   }
 
-  /// The new objects, if nothing is deleted and all are of one entity: the usual case for many objects,
-  /// found in one pass.
+  /// All new objects, if they are of one entity and nothing is deleted; otherwise nil. This is the usual
+  /// case for many objects, and takes one pass.
   private var newOfOne: [EntityObjects]? {
     let objects = pending.inserted
     guard plan.deletion.isEmpty, let map = objects.first?.map,
@@ -31,14 +31,14 @@ extension SavePlanner {
     return grouped(those(of: objects) { $0.state == .loaded && plan.hasOverlay($0) })
   }
 
-  /// Returns the objects that are not deleted and for which `belongs` is true. Mostly these are all of
-  /// them, which then need no new array.
+  /// Returns the objects that are not deleted and for which `belongs` is true. Mostly these are all
+  /// objects, and no new array is needed.
   private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
     if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.goes($0) } }
     return objects.allLent(belongs) ? objects : objects.filter(belongs)
   }
 
-  /// Sets to-ones to nil whose new target was deleted before it was saved.
+  /// If the new target of a to-one was deleted before it was saved, sets the to-one to nil.
   private mutating func releaseForgotten(_ objects: [ManagedObject], _ entity: EntityMapping) {
     guard pending.mayReferToForgotten || !plan.deletion.isEmpty else { return }
     for object in objects {
@@ -60,8 +60,8 @@ extension SavePlanner {
     let hasRules = !entity.checkedSlots.isEmpty
     // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // The slots of the last object, mostly the same as those of the next one. All stored slots for a new
-    // object.
+    // The changed slots of the last object, mostly equal to those of the next one. First all stored
+    // slots, as on new objects.
     var (changed, asked) = (entity.allStored, required)
     objects.forEachLent { object in
       // Most objects have all required values and no rules to check.

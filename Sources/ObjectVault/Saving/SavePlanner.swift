@@ -12,11 +12,12 @@ package struct SavePlanner {
   /// The live objects, by the index of their entity.
   let maps: IdentityMaps
   let reader: any SaveReader
-  /// Whether every changed row must be known, for a change set or for later saves of the same write.
+  /// Whether every changed row must be known: for a change set, or for later saves of one write.
   let isHeard: Bool
   var plan: SavePlan
   var related: RelatedRows
-  /// The first deletion that a rule denies. Invalid values and conflicts are reported before it.
+  /// The first deletion that a rule denies. It is thrown only if there are no invalid values and no
+  /// conflicts.
   var denial: StoreError?
 
   package init(
@@ -52,7 +53,7 @@ package struct SavePlanner {
       tables.remove(entity.index)
       try giveIDs(to: plan.ids.assignGiven(pending.given, to: objects), entity)
     }
-    // An object that was assigned an id and deleted again may have made that id known, so it must not be
+    // If an object was assigned an id and deleted again, other code may have the id, so it must not be
     // issued again.
     for table in tables.sorted() { try giveIDs(to: [], mapping.entities[table]) }
   }
@@ -62,7 +63,7 @@ package struct SavePlanner {
     plan.ids.assign(try reader.freeIDs(objects.count, of: entity, promised: promised), to: objects, entity)
   }
 
-  /// Joins the objects of entities that share a table: they get consecutive ids, in the order of their
+  /// Joins the objects of entities that share a table. They get consecutive ids, in the order of their
   /// creation.
   private func byTable(_ groups: [EntityObjects]) -> [EntityObjects] {
     guard groups.contains(where: { $0.entity.isInHierarchy }) else { return groups }
@@ -90,7 +91,7 @@ package struct SavePlanner {
       plan.links.append(PlannedLink(link: link, source: source, target: target))
     }
     plan.links.sort { left, right in
-      // Mostly all links are of one table, whose name need not be compared.
+      // Mostly all links belong to one table, whose name need not be compared.
       let (table, other) = (left.link.join, right.link.join)
       if table !== other, table.name != other.name { return table.name < other.name }
       return left.source == right.source ? left.target < right.target : left.source < right.source
@@ -108,7 +109,7 @@ package struct SavePlanner {
     }
   }
 
-  /// Sets a to-one to nil in what is written of an object.
+  /// Sets a to-one of an object to nil in the plan.
   mutating func release(_ object: ManagedObject, _ slot: Int) {
     let overlay: Overlay
     if let present = plan.released[object] {

@@ -1,15 +1,16 @@
-// The queries that the plan of a save makes to the store. Tests of plans answer them from a dictionary.
+// The queries that the plan of a save makes to the store. In tests of plans, a dictionary answers them.
 
 internal import CipherSQLite
 
 /// Reads the links between rows from the file.
 package protocol LinkReader {
-  /// Returns the targets of a to-one, for the rows with some ids.
+  /// Returns the targets of a to-one, for the rows with the ids `owners`.
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds]
-  /// Returns the rows whose to-one refers to one of some targets. The target is the own end of each link.
+  /// Returns the rows whose to-one refers to one of `targets`. In each link, the target is `own`.
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds]
-  /// Returns the links of the objects with some ids, which are the sources or the targets of the join
-  /// table.
+  /// Returns the links of the objects with some ids.
+  /// - Parameter fromSource: Whether these objects are the sources of the join table, and not its
+  ///   targets.
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds]
   /// Returns the entity of each row with one of some ids, for an entity with subentities. Ids without a
   /// row are omitted.
@@ -31,7 +32,7 @@ package protocol SaveReader: LinkReader {
   func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace]
   /// Returns some members of one owner with their places.
   func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) throws -> [MemberPlace]
-  /// Returns members with their places, whatever owners they have.
+  /// Returns some members with their places, for every owner that they have.
   func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) throws -> [MemberPlace]
 }
 

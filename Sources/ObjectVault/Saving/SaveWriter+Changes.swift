@@ -1,14 +1,15 @@
-// Updates of many rows of one entity that change the same properties: one statement, which reads the new
-// values where the setters stored them.
+// Updates of many rows of one entity that change the same properties. One statement updates all rows; it
+// reads the new values from the memory into which the setters wrote them.
 
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Up to this many rows are updated one by one: statements for runs of ids cost more than they save.
+  /// Up to this many rows are updated one by one, because so few rows do not repay a statement for runs
+  /// of ids.
   static let fewChanges = 50
 
-  /// Splits objects, in the order of their ids, into those in runs of ids that are worth a statement and
-  /// the others.
+  /// Sorts objects by id and splits them: those in runs of ids that are long enough for one statement,
+  /// and the others.
   func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {
     let sorted = sortedByID(objects)
     var (starts, index, last) = ([0], 0, Int64.min)
@@ -28,12 +29,12 @@ extension SaveWriter {
     return (inRuns, alone)
   }
 
-  /// Updates the rows of objects, each if it still has the version that was fetched.
+  /// Updates the rows of objects, each only if it still has the version that was fetched.
   /// - Parameters:
   ///   - sorted: The objects, by their ids.
-  ///   - collide: Called with an object whose unique values collide, if collisions are noted, and the
-  ///     columns of the index.
-  /// - Returns: The objects after that one, which are not written. Restarting the run after each
+  ///   - collide: Called with the object whose unique values collide and the columns of the index, if
+  ///     collisions are noted.
+  /// - Returns: The objects after the colliding one, which are not written. Restarting the run after each
   ///   collision would be quadratic.
   func feedChanges(
     _ sorted: [ManagedObject], of entity: EntityMapping, slots: [Int],
@@ -47,7 +48,7 @@ extension SaveWriter {
     // Created once, not for each object.
     let finalID = plan.ids.final
     sorted.forEachLent { object in
-      // Each object has an overlay: they were grouped by their changes.
+      // Each object has an overlay, because the objects were grouped by their changes.
       plan.withOverlay(of: object) {
         changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
       }

@@ -1,5 +1,5 @@
-// Finds all unique values that collide with other objects when a save fails, each with the object that
-// was to get the value and the one that has it. A row that collides is still written, without the value,
+// When a save fails, finds all unique values that collide. For each it finds two objects: the one that
+// was to get the value, and the one that has it. A row that collides is still written, without the value,
 // so that later rows collide with its other values.
 
 internal import CipherSQLite
@@ -11,10 +11,10 @@ struct UniqueClashes {
   /// The new objects, by the index of the table's root entity and by final id. Built for the first clash.
   fileprivate var newObjects: [Int: [Int64: ManagedObject]]?
 
-  /// The slots of changed objects that were not written, because other objects have the values.
+  /// The slots of changed objects that were not written, because other objects have their values.
   private var setAside: [ManagedObject: SlotSet] = [:]
 
-  /// Returns the slots of an object that were not written.
+  /// Returns the slots of an object that were not written; nil if all were.
   fileprivate func slotsSetAside(of object: ManagedObject) -> SlotSet? { setAside[object] }
 
   mutating func didSetAside(_ slots: SlotSet, of object: ManagedObject) {
@@ -27,14 +27,14 @@ struct UniqueClashes {
 }
 
 extension SaveWriter {
-  /// Writes the rows in their final form.
+  /// Writes the rows, and notes all collisions of unique values.
   /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. The caller
-  ///   must roll back then.
+  ///   must then roll back.
   func writeRowsNotingClashes() throws {
     collisions = .note
     do { try writeRows() } catch {
       let cause = (error as? UniqueCollision)?.error ?? error
-      // If an object breaks another rule too, the next save reports that.
+      // If an object also breaks another rule, the next save reports that rule.
       guard !clashes.failures.isEmpty, Self.isRule(cause), !connection.hasLostTransaction else { throw cause }
     }
     guard clashes.failures.isEmpty else { throw StoreError.validation(clashes.failures) }
@@ -65,7 +65,7 @@ extension SaveWriter {
     // A raw index may cover only some of the rows.
     if !taken.isSuperset(of: met), met.contains(where: written.contains) { note(met, nil) }
     if taken.isEmpty {
-      // A trigger has reported the collision, or an index on an expression.
+      // A trigger or an index on an expression has reported the collision.
       taken.formUnion(entity.rawUniqueSlots.filter(written.contains))
       let names = taken.sorted().map { entity.slots[$0].name }.joined(separator: ", ")
       clashes.note(
@@ -91,7 +91,7 @@ extension SaveWriter {
   }
 
   /// Returns the object that has the values of a unique key.
-  /// - Returns: nil if no other object has them, or one of the values is nil.
+  /// - Returns: nil if no other object has these values, or one of the values is nil.
   private func holder(
     of key: [Int], besides object: ManagedObject, _ entity: EntityMapping
   ) throws -> ValidationFailure.Holder? {
@@ -116,7 +116,7 @@ extension SaveWriter {
     return try connection.value(sql: entity.holderSQL(key), values + [own])?.int64
   }
 
-  /// Returns the new object that gets an id of a table in this save.
+  /// Returns the new object whose final id in a table is `id`.
   private func newObject(_ id: Int64, _ entity: EntityMapping) -> ManagedObject? {
     if clashes.newObjects == nil {
       var all: [Int: [Int64: ManagedObject]] = [:]

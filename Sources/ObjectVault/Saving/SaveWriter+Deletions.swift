@@ -21,8 +21,8 @@ extension SaveWriter {
     try deleteRows()
   }
 
-  /// Deletes the links of deleted rows. The engine does that itself only while it enforces foreign keys,
-  /// which it does not while migration steps run.
+  /// Deletes the links of deleted rows. The engine does so itself while it enforces foreign keys; while
+  /// migration steps run, it does not enforce them.
   private func unlinkRowsThatGo() throws {
     guard try connection.value("PRAGMA foreign_keys") == 0 else { return }
     for (table, side, ids) in endsThatGo {
@@ -33,13 +33,14 @@ extension SaveWriter {
   }
 
   /// Deletes members before their owners. Otherwise SQLite would cascade from row to row itself, which
-  /// fails a thousand levels deep.
+  /// fails if the cascade is a thousand levels deep.
   private func deleteRows() throws {
-    // In a savepoint the engine copies each page. Without one, cascades that fail would stay half done.
+    // Without a savepoint, a cascade that fails would stay half done. But in a savepoint the engine
+    // copies each page, so one is used only if needed.
     guard mayRecurse else { return try deleteLevels() }
     do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
       guard "\(error)".contains("trigger recursion") else { throw error }
-      // The rows of one level refer to each other. Their references are cleared first; foreign keys are
+      // Rows of one level refer to each other. Their references are cleared first. Foreign keys are
       // checked at the commit.
       try cutApart()
       try deleteLevels()
@@ -77,8 +78,8 @@ extension SaveWriter {
     return connection.changes
   }
 
-  /// Runs one statement for rows of an entity. If the engine refuses a row, the error names the row,
-  /// which the engine does not.
+  /// Runs one statement for rows of an entity. If the engine refuses a row, the error names the row; the
+  /// engine's own error does not.
   private func naming(
     _ entity: EntityMapping, ids: [Int64], run: (ArraySlice<Int64>) throws -> Int
   ) throws -> Int {
@@ -99,8 +100,8 @@ extension SaveWriter {
   /// Finds the refused row by bisection: runs the statement for each half, which fires triggers again.
   /// The rollback of the save undoes all of it.
   ///
-  /// If a table outside the model has immediate foreign keys to these rows, a part may refuse another row
-  /// than the whole does: one of the rows that such a table connects.
+  /// A table outside the model may have immediate foreign keys to these rows. A half may then refuse
+  /// another row than the whole: one of the rows that this table connects.
   /// - Throws: The error that names the row.
   private func findRefused(
     _ entity: EntityMapping, among ids: ArraySlice<Int64>, attempt: (ArraySlice<Int64>) throws -> Int
@@ -130,8 +131,8 @@ extension SaveWriter {
     return .refused(own ?? entity, id: id, message: message)
   }
 
-  /// Checks that rows no longer exist. A missing row was deleted along with another one; a row that still
-  /// exists was kept by a trigger.
+  /// Checks that rows no longer exist. If a row was missing, it was deleted along with another one. If a
+  /// row still exists, a trigger kept it.
   private func requireGone(_ ids: [Int64], _ entity: EntityMapping) throws {
     let left = try connection.value(sql: entity.presentSQL(count: ids.count), ids.map { .integer($0) })
     if let id = left?.int64 { throw ignored(entity, id: id, what: "deleted") }

@@ -22,7 +22,7 @@ extension SaveWriter {
   /// Writes the links of one table. Many new links are written in one statement, unless a change set is
   /// recorded or the table has triggers.
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
-    // Indexes, because taking a link out of the array retains the objects at both ends.
+    // Indexes and not links, because taking a link out of the array retains its source and target.
     let added = links.indices.filter { links[$0].link.isAdded }
     let fires = try connection.firesTriggers(table: join.name)
     let isFed = record == nil && added.count > Self.fewLinks && !fires
@@ -53,8 +53,8 @@ extension SaveWriter {
     }
   }
 
-  /// Checks that a link is as planned. A statement without effect is correct if another connection had
-  /// made the same change.
+  /// Checks that a link is as planned. A statement may rightly have no effect, if another connection has
+  /// already made this change.
   private func requireWritten(_ planned: PlannedLink, _ fires: Bool) throws {
     let (link, join) = (planned.link, planned.link.join)
     let isLinked = try connection.value(sql: join.isLinkedSQL, planned.ends) != nil
@@ -67,7 +67,8 @@ extension SaveWriter {
     throw failure(planned) { .refused($0, property: $1, id: $2, message: rule, what: $3) }
   }
 
-  /// Returns the error for a link, in terms of the end that has a property for it.
+  /// Returns the error for a link. It names the object and the property at the end that has a property
+  /// for the link.
   private func failure(
     _ planned: PlannedLink,
     _ make: (EntityMapping, _ property: String, _ id: Int64, _ what: String) -> StoreError
@@ -92,8 +93,8 @@ extension SaveWriter {
 extension Connection {
   /// Writes a link, unless it exists.
   /// - Parameter fires: Whether the table has triggers. If so, the statement has no conflict clause,
-  ///   because that would override those of the triggers.
-  /// - Returns: Whether it was written.
+  ///   because it would override the conflict clauses in the triggers.
+  /// - Returns: Whether the link was written.
   func write(link ends: [SQLValue], in table: JoinTable, besideTriggers fires: Bool) throws -> Bool {
     guard fires else { return try execute(sql: table.linkSQL, ends) == 1 }
     guard try value(sql: table.isLinkedSQL, ends) == nil else { return false }

@@ -18,7 +18,7 @@ extension SaveWriter {
     }
   }
 
-  /// Handles a place that was not written: if the member still exists, a trigger prevents the write,
+  /// Handles a place that was not written. If the member still exists, a trigger prevents the write,
   /// which is an error. Otherwise another connection has removed the member.
   private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
@@ -83,8 +83,9 @@ struct PlaceRecord {
 
   /// Reads the places.
   /// - Parameters:
-  ///   - members: For each relationship, the members whose places are read, and the owners of which all
-  ///     members are read.
+  /// - Parameters:
+  ///   - members: For each relationship, the members whose places are read. In addition, all members of
+  ///     `owners` are read.
   ///   - reader: Reads the file.
   init(
     _ members: [(relationship: RelationshipMapping, members: Set<Int64>, owners: [Int64])],
@@ -107,7 +108,7 @@ struct PlaceRecord {
     }
   }
 
-  /// Returns the changes of places since then, in the order of relationships, owners and members.
+  /// Returns the changes of places since `init`, in the order of relationships, owners and members.
   func changes(_ reader: some SaveReader) throws -> [ChangeSet.Placement] {
     var changes: [ChangeSet.Placement] = []
     for ((relationship, old), new) in zip(

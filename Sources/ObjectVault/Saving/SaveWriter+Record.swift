@@ -30,8 +30,8 @@ extension SaveWriter {
   }
 
   /// Records a link.
-  /// - Parameter isChange: Whether something was written: a link that was already as planned is no
-  ///   change.
+  /// - Parameter isChange: Whether a statement changed the link. If the link already was as planned,
+  ///   nothing is recorded.
   func recordLink(_ planned: PlannedLink, isChange: Bool) {
     guard isChange else { return }
     let link = planned.link.join.link(from: planned.source, to: planned.target)
@@ -91,11 +91,12 @@ extension SaveWriter {
 }
 
 extension SaveWriter {
-  /// The ids of the deleted rows, by each join table and end at which they may be.
+  /// The ids of the deleted rows, for each join table and each end (source or target) at which they may
+  /// be.
   var endsThatGo: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
     var ends: [(table: JoinTable, isSource: Bool, ids: [Int64])] = []
     for relationship in mapping.relationships {
-      // Each table once, not again for the relationship at its other end.
+      // Each table once: the inverse of the relationship has the same table.
       guard let (table, isSource) = relationship.join, isSource else { continue }
       for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
         let ids = plan.deletion.branchRows(entity)

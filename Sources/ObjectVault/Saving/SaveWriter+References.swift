@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Throws errors for references to rows that another connection deleted, while the referring objects
-  /// can still be named: the commit would report only that there is one.
+  /// Throws errors for references to rows that another connection deleted. At this point the referring
+  /// objects can still be named; the commit would report only that there is such a reference.
   func checkReferences() throws {
     guard connection.hasUnresolvedReferences else { return }
     var failures: [ValidationFailure] = []

@@ -1,5 +1,5 @@
-// Inserts, in one statement per entity, and updates, grouped so that each form of the statement is
-// prepared once. Updates of many rows in one statement are in SaveWriter+Changes.
+// Inserts, in one statement per entity, and updates, grouped by the changed columns so that each
+// statement is prepared once. Updates of many rows in one statement are in SaveWriter+Changes.
 
 internal import CipherSQLite
 
@@ -9,9 +9,9 @@ extension SaveWriter {
     if try canFeed(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
   }
 
-  /// Whether new rows are inserted in one statement. Not if the table has triggers: the engine then reads
-  /// all rows before it inserts the first one, so the row that fails is unknown, and the statement would
-  /// override the conflict handling of the triggers. Nor if there are only a few rows.
+  /// Whether new rows are inserted in one statement. Not if there are only a few rows. Not if the table
+  /// has triggers: the engine then reads all rows before it inserts the first one, so it is unknown which
+  /// row fails, and the statement would override the conflict handling of the triggers.
   private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
     try objects.count > 4 && !firesTriggers(entity)
   }
@@ -38,9 +38,10 @@ extension SaveWriter {
     }
   }
 
-  /// Inserts new rows in one statement, which reads the values where the setters stored them.
+  /// Inserts new rows in one statement. It reads the values from the memory into which the setters wrote
+  /// them.
   private func feed(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    // A new object that a row refers to has its id by now.
+    // The new objects that the rows refer to have their ids by now.
     let references = entity.hasToOne ? entity.storedSlots.filter { entity.isToOne[$0] } : []
     let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
     // Read once: each access to the plan copies it with all its references.
@@ -88,7 +89,7 @@ extension SaveWriter {
     statement.reset()
   }
 
-  /// Updates the changed columns of existing rows. Each form of the statement is prepared once.
+  /// Updates the changed columns of existing rows. Each statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
       for (changed, objects) in byShape(objects) { try update(objects, of: entity, changed: changed) }
@@ -99,7 +100,7 @@ extension SaveWriter {
   private func byShape(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
     // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // Mostly the same columns changed in all objects.
+    // Mostly all objects have the same changed columns.
     if let first = objects.first, let changed = plan.overlay(of: first)?.changed,
       objects.allLent({ object in plan.withOverlay(of: object) { $0.changed == changed } == true })
     {
@@ -123,7 +124,7 @@ extension SaveWriter {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: Set<String>)] = []
-    // A trigger may prevent the change of a row, and the engine reports how many rows changed, not which.
+    // A trigger may prevent the change of a row. The engine reports how many rows changed, but not which.
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
     var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
@@ -140,8 +141,8 @@ extension SaveWriter {
       }
     }
     for (object, columns) in collided {
-      // Writes the other values, so that their clashes are found too. If the engine names no changed
-      // column, there are no others.
+      // Writes the other values, so that their clashes are found too. If the engine named none of the
+      // changed columns, nothing more is written.
       var rest = changed
       for slot in slots where columns.contains(entity.slots[slot].column) { rest.remove(slot) }
       guard rest != changed else { continue }

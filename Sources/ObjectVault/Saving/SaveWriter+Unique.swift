@@ -1,10 +1,10 @@
-// Unique values that move between objects in one save: a swap, a deletion and an insertion, a renaming
-// and an insertion.
+// Unique values that move between objects in one save: by a swap, a deletion and an insertion, or a
+// change and an insertion.
 //
-// SQLite checks unique values after each statement, but only the result of the save should count. The
-// rows are written in their given order first, which almost always works. If that fails, the values that
-// objects give up are set aside and the rows are written again. A value that still collides belongs to an
-// object that keeps it: SaveWriter+Clashes finds all of these.
+// SQLite checks unique values after each statement, but only the result of the save should count. First
+// the rows are written in their given order, which almost always works. If that fails, the values that
+// objects give up are replaced by placeholders, and the rows are written again. If a value still
+// collides, another object keeps it: SaveWriter+Clashes finds all of these.
 
 internal import CipherSQLite
 private import Foundation
@@ -13,7 +13,7 @@ private import Foundation
 struct UniqueCollision: Error {
   /// The engine's message.
   let message: String
-  /// The error that a save reports if it cannot write the rows in another way.
+  /// The error that the save throws if it cannot resolve the collision.
   let error: StoreError
   /// The quoted columns of the object's own table that the engine names. Empty if it names an index, or
   /// if a trigger writes to another table.
@@ -22,7 +22,7 @@ struct UniqueCollision: Error {
 
 /// What happens to an object with a unique value that another row has.
 enum CollisionRule {
-  /// Stop: the rows are written in another way.
+  /// Stop: the rows are written again in another way.
   case stop
   /// Note the object, and write its row without the value. The save fails when all collisions are known.
   case note
@@ -35,7 +35,8 @@ extension SaveWriter {
     if mayCollide {
       let recorded = record
       do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
-      // A raw index may compute the same value from all values that are set aside.
+      // The expression of a raw index may have one result for all values that are set aside. These then
+      // collide.
       do { try connection.savepoint(setAside) } catch SQLError.constraint {}
     }
     try writeRowsNotingClashes()
@@ -64,8 +65,8 @@ extension SaveWriter {
     }
   }
 
-  /// Replaces each unique value that is given up by one that no other row has: a blob, which every column
-  /// accepts.
+  /// Replaces each unique value that is given up by a value that no other row has: a blob, which every
+  /// column accepts.
   private func setAside() throws {
     for (entity, objects) in plan.updated {
       for object in objects {

@@ -14,7 +14,7 @@ internal import CipherSQLite
 
 /// Writes one plan.
 final class SaveWriter {
-  /// The plan. If unique values collide, some of its values are set aside.
+  /// The plan. If unique values collide, some of its values are replaced.
   var plan: SavePlan
   let mapping: SchemaMapping
   let maps: IdentityMaps
@@ -23,7 +23,7 @@ final class SaveWriter {
   var record: ChangeCollector?
   /// What happens to an object with a unique value that another row has.
   var collisions = CollisionRule.stop
-  /// The unique values that other objects have, as far as they were searched for.
+  /// The collisions that were found; empty until `collisions` is `note`.
   var clashes = UniqueClashes()
 
   init(
@@ -74,7 +74,7 @@ final class SaveWriter {
     .ignored(entity, property: property, id: id, what: what)
   }
 
-  /// Codes of rules about a row as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
+  /// Codes of rules that concern a whole row: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
   private static let rowRules: Set<Int> = [275, 787, 1811, 3091]
 
   /// Whether a constraint error is about columns of the model: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY,
@@ -118,7 +118,7 @@ final class SaveWriter {
 }
 
 extension ValidationFailure {
-  /// Returns the failure for a row that a rule of the file refuses, which no property of the model has.
+  /// Returns the failure for a row that is refused by a rule of the file which is not part of the model.
   /// - Parameter property: The property that the rule is about; `id` for the row as a whole.
   static func refused(
     _ entity: EntityMapping, property: String = "id", id: Int64, message: String, what: String? = nil
@@ -130,7 +130,7 @@ extension ValidationFailure {
 }
 
 extension StoreError {
-  /// Returns the error for a row that a rule of the file refuses, which no property of the model has.
+  /// Returns the error for a row that is refused by a rule of the file which is not part of the model.
   /// - Parameter message: The engine's message, such as `CHECK constraint failed: adults` or the text of
   ///   a `RAISE(ABORT, …)`.
   /// - Parameter what: The change that was refused, such as `linked to Genre 3`; nil for a row as a
@@ -141,7 +141,7 @@ extension StoreError {
     .validation([.refused(entity, property: property, id: id, message: message, what: what)])
   }
 
-  /// Returns the error for a statement that had no effect and for which the engine reported no error.
+  /// Returns the error for a statement that had no effect, although the engine reported no error.
   static func ignored(
     _ entity: EntityMapping, property: String = "id", id: Int64, what: String
   ) -> StoreError {

@@ -3,8 +3,7 @@
 /// Temporary ids that are reserved for the new objects of single tables.
 ///
 /// If a table has many new objects, they get adjacent ids, even if objects of other tables are created in
-/// between: an ObjectTable stores eight adjacent ids in one block, and would otherwise need a block for
-/// each.
+/// between. An ObjectTable stores eight adjacent ids in one block; scattered ids would need a block each.
 struct TemporaryIDRuns {
   /// The ids that are reserved for one table.
   private struct Run {
@@ -17,7 +16,8 @@ struct TemporaryIDRuns {
   /// The runs, by the index of the table's root entity.
   private var runs: [Run] = []
   private static let length: Int64 = 8
-  /// This many objects of each table get single ids in the order of creation, which are easy to read.
+  /// The first objects of each table, up to this number, get single ids in the order of creation, which
+  /// are easy to read.
   private static let fewest = 8
 
   /// Returns the next id reserved for a table; nil if there is none.

@@ -1,6 +1,6 @@
-// The rows that saves inside a write have changed in the file, until it is committed: ids only. The
-// former values are in the last commit and the new ones in the file, so a write of a million rows keeps
-// none of their values.
+// The rows that the saves of a write have changed in the file, until the write is committed: ids only.
+// The earlier values are in the last commit and the new ones in the file, so a write of a million rows
+// keeps no values in memory.
 
 internal import CipherSQLite
 
@@ -10,7 +10,7 @@ struct Written {
   var hasAny = false
   /// The changes with all values; nil if no change set is recorded.
   var changes: ChangeCollector?
-  /// The changed rows, without those of the last save, which is committed at once.
+  /// The changed rows, without those of the last save: its commit follows at once.
   var rows = WrittenRows()
 }
 

@@ -1,5 +1,5 @@
 // Cancels the work on a store when its task or its `Progress` is cancelled. All functions that create,
-// open, plan or migrate a store use this, so that each of them reacts to both.
+// open, plan or migrate a store use `cancellable`, so each of them reacts to either cancellation.
 
 package import CipherSQLite
 package import Foundation
@@ -28,8 +28,8 @@ package func cancellable<Result: Sendable>(
   }
 }
 
-/// Observes the cancellation of a `Progress`. It replaces the progress's own handler, calls that too, and
-/// sets it again at the end.
+/// Observes the cancellation of a `Progress`. Replaces the progress's own handler, calls that handler
+/// too, and sets it again at the end.
 private struct ProgressListener {
   private enum State { case listening, told, over }
   private let progress: Progress

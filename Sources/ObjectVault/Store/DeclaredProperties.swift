@@ -71,7 +71,7 @@ final class DeclaredProperties {
 
   private func covers(_ word: TransformAccess.Word, of entity: String, property: String?) -> Bool {
     if isSaid(word, entity: entity, property: property) { return true }
-    // Declaring one end of a relationship covers both ends.
+    // Declaring a relationship covers its inverse too.
     let description = mapping.entity(named: entity)?.description
     guard let relationship = property.flatMap({ description?.relationship(named: $0) }),
       let inverse = relationship.inverse

@@ -1,6 +1,6 @@
 // Threads with large stacks for migration steps. The engine reads an expression by recursion, up to 1000
-// levels deep (SQLITE_MAX_EXPR_DEPTH), which needs more than the 512 KiB that a program's threads may
-// have, and those of Dispatch on some systems.
+// levels deep (SQLITE_MAX_EXPR_DEPTH). That needs more than 512 KiB of stack, and some threads have no
+// more: threads of a program, and those of Dispatch on some systems.
 
 internal import CipherSQLite
 private import Dispatch
@@ -11,8 +11,8 @@ enum LargeStackThread {
 
   /// Runs `body` on such a thread, and returns when it has ended.
   static func waiting<Result>(for body: @escaping () throws -> Result) throws -> Result {
-    // Safe to share: the calling thread uses neither before the end is signalled, and the other thread
-    // neither afterwards.
+    // Safe to share: the calling thread does not use `result` and `body` before the end is signalled, and
+    // the other thread does not use them afterwards.
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
     nonisolated(unsafe) let body = body
     let end = DispatchSemaphore(value: 0)

@@ -56,7 +56,8 @@ struct ObjectTransform: RowTransform {
     return ids
   }
 
-  /// Runs a part of the work. Its errors name the place.
+  /// Runs `body`. An error that the function caused becomes a TransformFailure, which names the place or
+  /// the broken rules.
   private func naming(_ place: String, _ body: () throws -> Void) throws {
     do { try body() } catch let error as CancellationError { throw error } catch let error as SQLError {
       switch error {

@@ -71,7 +71,7 @@ extension Store {
   }
 
   /// Converts a closed store in place from older cipher settings to the engine's settings for new files,
-  /// or to others.
+  /// or to other settings.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key, which does not change.

@@ -30,8 +30,8 @@ extension Store {
   ///     ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has folded
   ///     into one (``MigrationSet/foldedVersion``) are rolled back in one transaction all the same.
-  ///   - progress: Counts the rows that the rollback rewrites, and one for each step. Cancelling it or
-  ///     the task ends the run.
+  ///   - progress: Counts the rows that the rollback rewrites, plus one unit for each step. Cancelling it
+  ///     or the task ends the run.
   /// - Returns: What the run did.
   /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)``,
   ///   ``StoreError/rollbackLoses(step:name:losses:emptied:)``,
@@ -67,8 +67,8 @@ extension Store {
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What the rollback may lose, and what the steps may lose in addition to what their files
   ///     allow.
-  ///   - progress: Counts the rows that are rewritten in both directions, and one for each step in each
-  ///     direction. Cancelling it or the task ends the run.
+  ///   - progress: Counts the rows that are rewritten in both directions, plus one unit for each step in
+  ///     each direction. Cancelling it or the task ends the run.
   /// - Returns: What the run did.
   /// - Throws: The errors of `downgrade`;
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` if a step is missing.

@@ -14,7 +14,8 @@ extension Store {
   /// cancelling the task ends the wait.
   /// - Parameters:
   ///   - url: The file.
-  ///   - key: Its bytes are read once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - key: The encryption key is derived from it once (20 to 100 ms for a passphrase); the library
+  ///     then wipes its own copy.
   ///   - configuration: Cache, readers, time-outs.
   /// - Returns: The open store.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/otherFormat(file:found:supported:)``,

@@ -15,8 +15,8 @@ extension Store {
   ///   - makesBackups: Whether the encrypted copies are made that pending steps request.
   ///   - losses: What pending steps may lose in addition to what their files allow, such as `User.city`.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``.
-  ///   - progress: Counts the rows that steps rewrite, and one for each step. Cancelling it or the task
-  ///     ends the run.
+  ///   - progress: Counts the rows that steps rewrite, plus one unit for each step. Cancelling it or the
+  ///     task ends the run.
   /// - Returns: What the run did.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``. The file is then unchanged,
   ///   or has the version after the last step that was committed on its own.
@@ -59,8 +59,8 @@ extension Store {
       (self.progress, self.waits) = (progress, waits)
     }
 
-    /// Returns losses by the names of what is lost. They may be given in the form of a step's header or
-    /// of the command line.
+    /// Returns losses as names such as `User.city`. They may be given in that form, in the form of a
+    /// step's header, or in that of the command line.
     package static func named(_ losses: Set<String>) -> Set<String> {
       Set(losses.map { MigrationStep.loss(allowedBy: $0) ?? $0 })
     }
@@ -191,7 +191,8 @@ package struct StoreInfo {
     try TypeCheck(model: model).findings(connection).map { "\($0)" }
   }
 
-  /// Returns the references to rows of another entity than their relationship's, one sentence each.
+  /// Returns the references to rows whose entity is not the relationship's destination, one sentence
+  /// each.
   package func referenceFindings(_ connection: Connection) throws -> [String] {
     try ReferenceCheck.misled(connection, model)
   }
@@ -223,8 +224,8 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
-  ///   - progress: Counts the rows that steps write, and one for each step, if any step writes rows.
-  ///     Cancelling it or the task ends the work.
+  ///   - progress: If any step writes rows, counts these rows, plus one unit for each step. Cancelling it
+  ///     or the task ends the work.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`; ``StoreError``;
   ///   `CancellationError`. No file is left then.
   public static func create(

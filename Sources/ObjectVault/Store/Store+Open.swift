@@ -39,29 +39,30 @@ extension Store {
     public static func set(_ set: MigrationSet) -> Migrations { Migrations(source: .read { _ in set }) }
     /// One step that creates the schema: see ``MigrationSet/creating(_:)``.
     ///
-    /// When the schema changes, a store that was created with it is refused until the change is written
-    /// as a second step (``StoreError/madeOfOtherClasses(file:differences:lines:)``).
+    /// When the schema changes, a store that was created by this step is refused until the change is
+    /// written as a second step (``StoreError/madeOfOtherClasses(file:differences:lines:)``).
     public static let creatingSchema = Migrations(source: .classes)
     /// No steps from the program, for a prototype or a cache: if the classes differ from the store's
     /// model, opening creates the step and runs it.
     ///
-    /// It does so only for changes that lose nothing and can be rolled back: new entities, properties
-    /// that are optional or have a default, relationships, indexes, other defaults and delete rules,
-    /// properties that become optional, and names that the class declares as former ones. Any other
-    /// change is refused with ``StoreError/notAutomatic(file:reasons:lines:)``, which has the lines to
-    /// write. The created step is ``Store/Opening-swift.struct/automaticStep``. To continue with files,
-    /// take all steps of the store from ``Store/carriedSteps(at:key:profile:)``.
+    /// Opening creates a step only for changes that lose nothing and can be rolled back: new entities,
+    /// properties that are optional or have a default, relationships, indexes, other defaults and delete
+    /// rules, properties that become optional, and properties that are renamed, if the class declares the
+    /// former name. Any other change is refused with ``StoreError/notAutomatic(file:reasons:lines:)``,
+    /// which has the lines to write. The created step is ``Store/Opening-swift.struct/automaticStep``. To
+    /// continue with files, take all steps of the store from ``Store/carriedSteps(at:key:profile:)``.
     public static let automatic = Migrations(source: .carried)
   }
 
   /// Opens a store. Creates it if it does not exist, and runs the steps that it lacks.
   /// - Parameters:
   ///   - url: The file. Its folder must exist.
-  ///   - key: Its bytes are read once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - key: The encryption key is derived from it once (20 to 100 ms for a passphrase); the library
+  ///     then wipes its own copy.
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
   ///   - configuration: Cache, readers, time-outs.
-  ///   - progress: Counts the rows that steps rewrite, and one for each step. Has
+  ///   - progress: Counts the rows that steps rewrite, plus one unit for each step. Its user info has
   ///     `ProgressUserInfoKey.storeIsWaitingFor` while another process migrates the store. Cancelling it
   ///     or the task rolls back the steps, except those that were committed on their own.
   /// - Returns: The open store.
@@ -83,9 +84,10 @@ extension Store {
   ///
   /// The caller's thread waits. Steps run on another thread, whose stack is large enough for the deepest
   /// of their expressions. If the work of the missing steps exceeds `limit`, none runs, and the error
-  /// states the work: show that, and call ``open(at:key:schema:migrations:configuration:progress:)`` with
-  /// a `Progress`. A new store is created whatever its steps are. While another process migrates the
-  /// store, this waits no longer than for any other lock.
+  /// states the work. The app can then show a progress bar, and call
+  /// ``open(at:key:schema:migrations:configuration:progress:)`` with its `Progress`. A new store is
+  /// created whatever its steps are. While another process migrates the store, this waits no longer than
+  /// for any other lock.
   /// - Parameters:
   ///   - url: The file. Its folder must exist.
   ///   - key: A resolved key: one from a `Key.provider` must be resolved before. A passphrase takes 20 to
@@ -137,15 +139,15 @@ extension Store {
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 
-  /// Runs `body`, and runs it again as long as it meets the lock of another process that migrates the
-  /// store: the store can only be used after that.
+  /// Runs `body`. If another process migrates the store and its lock makes `body` fail, waits until that
+  /// process has finished, and runs `body` again.
   static func afterMigrations<Result>(
     _ path: String, progress: Progress?, stop: CancellableRun, atMost seconds: Double? = nil,
     _ body: () throws -> Result
   ) throws -> Result {
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
     return try MigrationMark.waiting(for: path, atMost: seconds, unless: stop.check) { isHeld in
-      // Reported at once: the other process has whatever lock this one needs first.
+      // Reported before the first attempt, because the migrating process has the lock already.
       if isHeld {
         progress?.setUserInfoObject(
           "Another process is migrating the store; waiting for it.", forKey: .storeIsWaitingFor)
@@ -156,7 +158,7 @@ extension Store {
 }
 
 extension Store.Migrations {
-  /// The checksums of the steps in their order; nil if only reading the steps would give them.
+  /// The checksums of the steps in their order; nil if the steps must be read first.
   var checksums: [String]? {
     if case .embedded(let steps) = source { MigrationSet.Embedded.checksums(of: steps) } else { nil }
   }
@@ -167,7 +169,8 @@ extension Store.Migrations {
   /// Whether there is one step, which is derived from the classes.
   var areMadeOfClasses: Bool { if case .classes = source { true } else { false } }
 
-  /// Returns the steps, whose model must be that of the classes.
+  /// Returns the program's steps, whose model must be that of the classes. For `.carried` and `.classes`,
+  /// returns one step that creates the schema.
   /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; the errors of reading the steps.
   func agreed(with schema: Schema) throws -> MigrationSet {
     let steps: MigrationSet

@@ -6,7 +6,8 @@ public import Foundation
 extension Store {
   /// Runs the steps that a store lacks on a copy of it, and reports the result.
   ///
-  /// This finds what a plan cannot know, because rows then have the values that earlier steps wrote.
+  /// This finds failures that a plan cannot find: a plan checks rows as they are now, a rehearsal checks
+  /// them after earlier steps have changed them.
   ///
   /// ```swift
   /// let rehearsal = try await Store.rehearse(
@@ -123,8 +124,8 @@ extension MigrationRehearsal {
     (steps, seconds) = (record.laps, Date().timeIntervalSince(start))
   }
 
-  /// Returns the error that a run on the store would throw too. Throws the errors of the copy alone: its
-  /// disk is full, or the call was cancelled.
+  /// Returns the error that a run on the store would throw too; nil if there is none. Throws errors that
+  /// only concern the copy: its disk is full, or the call was cancelled.
   private static func failure(of body: () throws -> Void) throws -> (any Error)? {
     do {
       try body()

@@ -4,10 +4,11 @@ public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Updates the record of steps that were edited after they ran to the present files.
+  /// Replaces the recorded text of steps that were edited after they ran by the text of the present
+  /// files.
   ///
-  /// No statement of a step runs, and no entity's table changes. The edited steps must make the model
-  /// that the store has; any other edit needs a new step. The former record is kept in
+  /// No statement of a step runs, and no entity's table changes. The edited steps must produce the model
+  /// that the store has; any other edit needs a new step. The earlier record is kept in
   /// ``history(at:key:profile:)``. Takes one short transaction.
   /// - Parameters:
   ///   - url: The store.

@@ -18,7 +18,8 @@ extension Store {
   ///   - schema: Classes whose types check the values after the last step; nil for none.
   ///   - losses: What may be lost.
   ///   - progress: Counts rows and steps.
-  ///   - prepare: Called for each attempt; there are several if another process is waited for.
+  ///   - prepare: Called for each attempt. There are several attempts if another process is migrating the
+  ///     store.
   package static func migrateWatched(
     at url: URL, key: Key, migrations: MigrationSet, _ goal: MigrationGoal = .latest,
     reading schema: Schema? = nil, allowing losses: Set<String> = [], makesBackups: Bool = false,

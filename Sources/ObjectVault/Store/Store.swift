@@ -41,19 +41,19 @@ public final class Store: Sendable {
     /// clear whether the steps did what was intended. Default nil: the last two copies stay until newer
     /// ones replace them.
     ///
-    /// Files that the store has not recorded as its own copies are never deleted. If parts of an app open
-    /// the store separately, such as a widget, a small number is soon reached. A store between two steps
-    /// of a run that was stopped (``commitsEachStep``) counts no openings: the copy from before that run
-    /// stays until a run is completed, even if none ever is.
+    /// Only files that the store has recorded as its own copies are deleted. If a widget or another part
+    /// of an app opens the store separately, these openings count too, so a small number is soon reached.
+    /// After a run that was stopped between two steps (``commitsEachStep``), openings are not counted
+    /// until a run is completed: the copy from before the stopped run stays.
     public var backupOpenings: Int?
     /// Whether opening commits each pending step on its own, for stores so large that a failure in the
     /// last step should not undo the work of all steps.
     ///
     /// By default all steps are one transaction: the store gets all of them or none. With this setting a
-    /// failure, a cancellation or a kill leaves the store at the version after the last complete step,
-    /// which other programs may open meanwhile (``StoreError/stopped(atVersion:by:)``), and the next
-    /// opening continues from there. A backup is made before the first step of each such opening; the
-    /// copy from before the first of them is kept along with the newest one.
+    /// failure, a cancellation or a kill leaves the store at the version after the last complete step.
+    /// Other programs may open the store meanwhile (``StoreError/stopped(atVersion:by:)``), and the next
+    /// opening continues from there. Each such opening makes a backup before its first step. The backup
+    /// of the first of these openings is kept along with the newest one.
     public var commitsEachStep = false
 
     /// Creates the default settings.
@@ -115,7 +115,7 @@ public final class Store: Sendable {
 
   /// Runs `body` with a context on one snapshot of the store, concurrently with writes and other reads.
   ///
-  /// The context can only read. Cancelling the task interrupts it with `CancellationError`.
+  /// The context can only read. Cancelling the task interrupts the read with `CancellationError`.
   /// - Parameter body: Gets the context.
   /// - Returns: The result of `body`.
   /// - Throws: The error of `body`, otherwise the first of the context's ``ObjectContext/faultErrors``;
@@ -288,5 +288,5 @@ extension Connection {
 }
 
 // Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by
-// the task that waited for its end.
+// the task that waited for the end of the write.
 private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }

@@ -17,7 +17,7 @@ struct StoreOpening: Sendable {
   /// Cancels the opening.
   let stop = CancellableRun()
   private let checksums: [String]?
-  /// The steps; nil if only their checksums are needed so far, and if the store carries the steps.
+  /// The steps; nil if the checksums may be sufficient, or if the store carries the steps.
   private let steps: MigrationSet?
 
   /// Prepares an opening, without access to the file of the store.
@@ -45,8 +45,8 @@ struct StoreOpening: Sendable {
     var isNew = false
     var migrated = MigrationOutcome()
     var automaticStep: MigrationStep?
-    /// Whether the program has all steps of the store. A program with fewer steps does not show what the
-    /// last ones did.
+    /// Whether the program has all steps of the store. Otherwise this opening is not counted, because it
+    /// does not show whether the last steps did what was intended.
     var hasAllSteps = true
     let storeState: StoreState
   }
@@ -86,8 +86,7 @@ struct StoreOpening: Sendable {
         version: opened.storeState.version, cipher: opened.key.profile))
   }
 
-  /// Counts this opening for the deletion of backup copies, if the store has any. Other stores are not
-  /// written to.
+  /// Counts this opening for the deletion of backup copies. Writes nothing if the store has none.
   private func countOpening(_ opened: Opened, in pool: ConnectionPool, of file: DatabasePath) {
     guard let limit = configuration.backupOpenings, !opened.storeState.copies.isEmpty,
       opened.migrated.steps.isEmpty, opened.hasAllSteps
@@ -144,15 +143,15 @@ struct StoreOpening: Sendable {
       {
         attempts += 1
         guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
-        // Only if another program has changed the steps since they were read. Otherwise the error is
-        // correct.
+        // Tries again only if another program has changed the steps since they were read. Otherwise the
+        // error is correct.
         let now = try StoreHistory.read(connection)
         guard now.generation != found.generation || now.steps != found.steps else { throw error }
       }
     }
   }
 
-  /// How often the steps of other programs may interfere.
+  /// The number of attempts while other programs change the steps.
   private static let maximumAttempts = 20
 
   /// Runs the steps that a store lacks.
