@@ -12,8 +12,9 @@
 /// @ToMany(inverse: \Song.album, onDelete: .cascade) var songs: [Song]
 /// ```
 ///
-/// Declare the inverse on one side only, on either one; on both, Swift reports a circular reference. A
-/// to-many without any inverse is many-to-many. The members are fetched when the property is first read.
+/// Declare the inverse at one of the two relationships only; if both declare it, Swift reports a circular
+/// reference. A to-many without any inverse is many-to-many. The members are fetched when the property is
+/// first read.
 ///
 /// An array is read in its order, and an array that is written sets the order. Duplicates are dropped;
 /// the first occurrence wins, as in an `NSOrderedSet`; to exchange two members, use `swapAt`. Setting the
@@ -21,9 +22,9 @@
 /// a member does not change its version, and if two contexts move members, the later save wins.
 ///
 /// Writing the whole property compares it with its former value, which takes time in proportion to the
-/// members. So do `append`, `insert(_:at:)` and `swapAt` on it: appending ten thousand members one by one
-/// takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number of members: it
-/// takes some milliseconds for ten thousand.
+/// members. `append`, `insert(_:at:)` and `swapAt` write the whole property: appending ten thousand
+/// members one by one takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number
+/// of members: it takes some milliseconds for ten thousand.
 @propertyWrapper
 public struct ToMany<Members: RelatedMembers> {
   @usableFromInline let slot: UInt16

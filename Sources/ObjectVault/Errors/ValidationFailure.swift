@@ -35,8 +35,7 @@ public struct ValidationFailure: Sendable, Hashable {
 
   /// The rule that two objects break together.
   static let uniqueness = "must be unique"
-  /// The start of the reason where a constraint of the file, which the model does not have, rejects a
-  /// row.
+  /// The beginning of the reason if a constraint of the file that the model does not have rejects a row.
   static let refusal = "is rejected by the file"
 
   /// Creates a failure.
