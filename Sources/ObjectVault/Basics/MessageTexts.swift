@@ -44,8 +44,8 @@ package func numbered(_ step: Int) -> String {
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
-/// Replaces `%d` by a count, and uses the singular for the count 1: `%d objects of A have` becomes `1
-/// object of A has`, and `%d values of A(b, c) are` becomes `1 value of A(b, c) is`.
+/// Replaces `%d` by a count, with the singular for the count 1: `%d objects of A have` becomes
+/// `1 object of A has`, and `%d values of A(b, c) are` becomes `1 value of A(b, c) is`.
 func counted(_ text: String, _ count: Int) -> String {
   let verbs = ["have": "has", "lack": "lacks", "are": "is", "occur": "occurs", "refer": "refers"]
   let pattern = #/%d (object|value|pair)s( of \w+(?:\([^)]*\))?)? (have|lack|are|would|occur|refer)\b/#

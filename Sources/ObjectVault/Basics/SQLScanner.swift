@@ -86,8 +86,8 @@ package struct SQLScanner {
     ["select", "with", "values"].contains(word.lowercased())
   }
 
-  /// Returns the type of an expression that is one cast, in upper case: `INTEGER` for `CAST(a + 1 AS
-  /// INTEGER)`. nil for any other expression, and if the type has several words.
+  /// Returns the type of an expression that is a single cast, in upper case: `INTEGER` for
+  /// `CAST(a + 1 AS INTEGER)`. nil for any other expression, and if the type has several words.
   package static func castType(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     var (count, depth) = (0, 0)

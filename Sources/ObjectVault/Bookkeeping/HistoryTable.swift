@@ -71,7 +71,7 @@ package struct HistoryTable {
       """)
   }
 
-  /// Returns whether the file has the table. Every store has it.
+  /// Returns whether the file has the table, as every store has, and no other file.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
   /// Returns all steps, by number.

@@ -44,7 +44,7 @@ package struct MetaTable {
   /// Creates the table.
   func create() throws { try connection.execute("CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value)") }
 
-  /// Returns whether the file has the table. Every store has it.
+  /// Returns whether the file has the table, as every store has, and no other file.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
   /// Returns the value of one entry, or nil when it has no row. Cheap, because every transaction calls

@@ -6,8 +6,8 @@ internal import CipherSQLite
 final class ChangeQueue: Sendable {
   private struct State {
     var waiting: [ChangeSet] = []
-    /// The number of elements of `waiting` that were taken already. Removing each of them at once would
-    /// take quadratic time.
+    /// The number of elements of `waiting` that were taken already. Removing each one when it is taken
+    /// would take quadratic time.
     var taken = 0
     /// The number of changes in the elements of `waiting` that were not taken yet.
     var size = 0

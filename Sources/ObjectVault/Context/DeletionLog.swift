@@ -1,5 +1,5 @@
-// A log of deleted objects. By the log, a member set in memory removes the objects that were deleted
-// since its last read; without it, the set would have to be rebuilt.
+// A log of deleted objects. With the log, a member set in memory removes the objects that were deleted
+// since the set was last read; otherwise the set would have to be rebuilt.
 
 /// The latest deleted objects that may be in member sets which cannot be found from the object, such as
 /// those of many-to-manys.

@@ -93,7 +93,8 @@ extension ObjectContext {
   // MARK: Deletions
 
   /// Updates the objects whose rows lost a reference by SQL: their rows in memory are outdated. Objects
-  /// without changes become faults; the others get the new version and a to-one of nil.
+  /// without changes become faults. The others get the new version, and nil as the to-one unless it was
+  /// set since.
   private func forgetReleased(_ deletion: PlannedDeletion) {
     for (entity, slot, ids) in deletion.released {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
@@ -121,8 +122,8 @@ extension ObjectContext {
   }
 
   /// Removes a deleted object from the member sets of the objects that it refers to. The sets of
-  /// many-to-manys cannot be found from the object, nor can any set if its row was never fetched. These
-  /// sets remove the object at their next read, by the deletion log.
+  /// many-to-manys cannot be found from the object, nor can any set if the object's row was never
+  /// fetched. These sets remove the object at their next read, by the deletion log.
   private func leaveSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
     let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }

@@ -186,8 +186,7 @@ extension ObjectContext {
     return try withSnapshot { try withConnection { try $0.withPendingRows(ids, body) } }
   }
 
-  /// Checks that the store was not migrated since it was opened, and runs a read in the snapshot of the
-  /// check.
+  /// Runs a read, in one snapshot with a check that the store was not migrated since it was opened.
   private func checked<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws
     -> Result
   {

@@ -99,8 +99,8 @@ extension ObjectContext {
 
   /// Discards all changes since the last save.
   ///
-  /// New objects become invalid. All others have the values in the store again, or become invalid, too,
-  /// if their rows were deleted meanwhile. Errors of the discarded changes are removed from
+  /// New objects become invalid. All others have the values in the store again; those whose rows were
+  /// deleted meanwhile become invalid, too. Errors of the discarded changes are removed from
   /// ``faultErrors``.
   ///
   /// Runs one query for each entity with changed objects, to find the rows that are missing; not inside
@@ -125,8 +125,8 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Makes faults whose rows do not exist invalid. If the file cannot be read, they stay faults: the next
-  /// getter reads again and reports the error.
+  /// Makes faults invalid if their rows do not exist. If the file cannot be read, they stay faults: the
+  /// next getter reads again and reports the error.
   private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
     // In a transaction no other connection deletes rows.
     guard case .pooled = access else { return }

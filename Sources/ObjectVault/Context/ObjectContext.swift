@@ -203,10 +203,10 @@ public final class ObjectContext: ObjectHost {
   /// If the row no longer exists, getters return the values that were read last, and the object becomes
   /// ``ManagedObject/State/invalid``. The error is in ``faultErrors``.
   ///
-  /// A changed to-one is reverted at both ends. In a one-to-one, an object that was set to the former
-  /// target meanwhile is reverted, too. Changes of to-manys, and of a to-one whose column is at its
-  /// inverse, belong to the related objects and stay; use ``rollback()`` for them. If only the order of
-  /// members was changed, the order of the store is restored.
+  /// A changed to-one is reverted at both ends. In a one-to-one, another object that was set to the
+  /// stored target meanwhile is reverted, too. Changes of to-manys, and of a to-one whose column is at
+  /// its inverse, belong to the related objects and stay; use ``rollback()`` for them. If only the order
+  /// of members was changed, the order of the store is restored.
   ///
   /// In ``Store/write(_:)`` the row is that of the transaction.
   /// - Parameter object: An object of this context; others are ignored.

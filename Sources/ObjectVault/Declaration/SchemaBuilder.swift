@@ -57,8 +57,8 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   /// Entity(Person.self).renamed(from: "Human")
   /// ```
   ///
-  /// Proposed steps then rename the entity, instead of dropping one and creating another: in `new
-  /// --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. The
+  /// Proposed steps then rename the entity, instead of dropping one entity and creating another: in
+  /// `new --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. The
   /// declaration applies while the steps have an entity with the former name and none with the new one.
   /// Once a step has renamed the entity, `lint` reports that the declaration should be removed.
   /// - Parameter name: The former name.

@@ -22,8 +22,8 @@ extension ObjectContext {
 }
 
 extension Fetch where Object == DynamicObject {
-  // The label is not `by:`: for a mistyped key path of a class, the compiler would then report that it is
-  // no string.
+  // The label is not `by:`: for a mistyped key path of a class, the compiler would then report only that
+  // a key path is no string.
   /// Sorts by a property, after the keys given before. Strings are sorted by code points; nil comes
   /// first. Methods that run the fetch throw errors about the path.
   /// - Parameters:

@@ -329,8 +329,9 @@ public struct Fetch<Object: ManagedObject> {
 extension ObjectContext {
   /// Returns a fetch of all objects of an entity, to be narrowed down.
   ///
-  /// The entity is that of the class that is passed, even if its static type is a superclass: with `let
-  /// type: Person.Type = Manager.self` managers are fetched, just as `insert(type)` makes a manager.
+  /// The fetched entity is that of the class that is passed, even if its static type is a superclass:
+  /// with `let type: Person.Type = Manager.self` managers are fetched, just as `insert(type)` makes a
+  /// manager.
   /// - Parameter type: The entity's class.
   /// - Returns: The fetch.
   public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> {

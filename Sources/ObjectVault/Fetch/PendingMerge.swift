@@ -2,9 +2,9 @@
 // other objects are evaluated in memory, and the two results are merged.
 //
 // A route is a path of relationships that the predicate or the sort follows. An object is evaluated in
-// memory if it has pending changes, or if a route leads from it to an object with pending changes. For
-// all other objects the file has the present values. To find the objects from which a route leads to a
-// changed object, the file is queried backwards along the route.
+// memory if it has pending changes, or if it refers to an object with pending changes by a route. For all
+// other objects the file has the present values. To find the objects that refer to a changed object by a
+// route, the file is queried backwards along the route.
 
 internal import CipherSQLite
 
@@ -111,7 +111,7 @@ struct PendingMerge {
     return context.index.objects(of: entity, where: choices[least].name, isOneOf: choices[least].values)
   }
 
-  /// Returns the values as which pending objects may have stored a value of a property. A to-one to a new
+  /// Returns the stored forms that a value of a property may have in pending objects. A to-one to a new
   /// object is stored as its temporary id, even if a final one was assigned.
   /// - Returns: The values; nil if any value is possible. For the value nil it may be: a to-one to a
   ///   deleted object, or to a new one that was removed, counts as nil.
@@ -180,8 +180,8 @@ struct PendingMerge {
     return steps
   }
 
-  /// Returns the ids of the rows in the file from which a route leads to the given rows. Queries follow
-  /// the route backwards, one relationship at a time.
+  /// Returns the ids of the rows in the file that refer to the given rows by a route. Queries follow the
+  /// route backwards, one relationship at a time.
   private static func owners(
     by route: [RelationshipMapping], to rows: Set<Int64>, _ reader: ContextReader
   ) throws -> Set<Int64> {

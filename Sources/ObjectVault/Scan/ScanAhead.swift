@@ -166,7 +166,7 @@ final class ScanAhead: Sendable {
       let isUsing = state.withLock { state in
         state.isUnwanted = true
         state.isAwaited = state.isUsing
-        // Interrupted under the lock: after it is released, the connection may be in use elsewhere.
+        // Under the lock, because the connection may be in use elsewhere as soon as the thread has ended.
         if state.isUsing {
           state.lent?.connection.interruptor.interrupt()
         } else {
