@@ -1,7 +1,8 @@
 // Parts of messages: suggestions for mistyped names, counts, step numbers, sizes. LegibleText.swift
 // handles untrusted text.
 
-/// Returns a reason as a sentence: adds a full stop unless it ends with one or with a question mark.
+/// Returns a reason as a sentence: adds a full stop, unless the reason ends with a full stop or a
+/// question mark.
 package func ended(_ reason: String) -> String {
   reason.hasSuffix("?") || reason.hasSuffix(".") ? reason : "\(reason)."
 }

@@ -65,7 +65,7 @@ package struct MetaTable {
     return values
   }
 
-  /// Returns the values of some entries, without those that have no row.
+  /// Returns the values of the given entries; entries without a row are omitted.
   func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
     let keys = SQL.joined(entries.map { entry -> SQL in "\(entry.rawValue)" })
     var values: [Entry: SQLValue] = [:]

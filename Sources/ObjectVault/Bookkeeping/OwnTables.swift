@@ -1,4 +1,4 @@
-// All bookkeeping tables of a store: a new file is created with them, and no step may touch them.
+// All bookkeeping tables of a store. No step may touch them.
 
 internal import CipherSQLite
 

@@ -88,7 +88,7 @@ public struct ChangeSet: Sendable, Hashable {
   /// The place of a member in an ordered relationship, such as that of a song in `Album.songs`.
   ///
   /// Places are numbers with gaps between them. Members are sorted by place and then by id; members
-  /// without a place come first. Which objects are members is determined by the to-ones and the links.
+  /// without a place come first. The to-ones and the links determine which objects are members.
   public struct Placement: Sendable, Hashable, Codable {
     /// The name of the entity that has the relationship.
     public let entity: String

@@ -129,7 +129,7 @@ struct NewDeletions {
     }
   }
 
-  /// Marks entries that cannot be deleted, and all entries that cannot be deleted because of them.
+  /// Marks the given entries as not deleted, and all entries that therefore cannot be deleted either.
   private mutating func refuse(_ held: [Int]) {
     var waiting = held
     repeat {
@@ -188,8 +188,8 @@ struct NewDeletions {
   }
 }
 
-/// New objects whose deletion was denied. They stay as they are until the next save, which decides about
-/// all of them together.
+/// New objects whose deletion was denied. These objects are unchanged until the next save, which decides
+/// about all of them together.
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
   /// The reasons that were found. A reason may no longer apply at the save, which decides again.

@@ -71,7 +71,7 @@ extension ObjectContext {
     let going = entitiesThatMayGo
     var found = pending.entities.union(going)
     for entity in going.map({ core.mapping.entities[$0] }) {
-      // Links of a many-to-many are removed; the rows at the other end do not change.
+      // Links of a many-to-many are removed; the rows of the related entity do not change.
       for relationship in entity.relationships where relationship.join == nil {
         found.formUnion(relationship.destination.branch.map(\.index))
       }

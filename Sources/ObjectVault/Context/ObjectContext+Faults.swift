@@ -105,7 +105,7 @@ extension ObjectContext {
     }
   }
 
-  /// Reads the row of an object that has none in memory. When the file has no such row, the object
+  /// Reads the row of an object whose row is not in memory. When the file has no such row, the object
   /// becomes invalid, until a row with its id is found again. Nothing but a missing row makes a saved
   /// object invalid here: a read that fails proves nothing about the row.
   /// - Parameter entity: The entity whose rows are wanted.

@@ -98,7 +98,7 @@ enum KeyPathResolver {
 struct PrintedKeyPath {
   /// The number of properties in the path.
   let count: Int
-  /// Whether there is a `!` after one of them.
+  /// Whether there is a `!` after one of these properties.
   let isForced: Bool
 
   /// Parses the printed form. Returns nil when it has another form, as on older systems.

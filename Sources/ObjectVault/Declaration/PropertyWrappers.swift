@@ -123,7 +123,7 @@ public struct ToOne<Target: ManagedObject> {
   /// - Parameters:
   ///   - first: An option.
   ///   - second: Another option.
-  ///   - inverse: The relationship at the target that is the inverse of this one.
+  ///   - inverse: The relationship of the target's class that is the inverse.
   ///   - onDelete: The effect on the target when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,

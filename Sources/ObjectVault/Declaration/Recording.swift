@@ -12,8 +12,8 @@ final class Recording: GetterProbe {
     case plain
     /// The sample with this index for each attribute, and an object for each to-one.
     case sample(Int)
-    /// nil for each to-one. Paths that trap on nil are not read with it: the printed form and the other
-    /// values have ruled them out.
+    /// nil for each to-one. Paths that would trap on nil were rejected before, by the printed form and
+    /// the other values.
     case nothing
   }
 

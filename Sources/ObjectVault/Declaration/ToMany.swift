@@ -1,5 +1,5 @@
-// The property wrapper of relationships with many members. The property's type determines whether they
-// have an order.
+// The property wrapper of relationships with many members. The property's type determines whether the
+// members have an order.
 
 /// A relationship to any number of objects: a `Set`, or an `Array` where the members have an order.
 ///
@@ -32,7 +32,7 @@ public struct ToMany<Members: RelatedMembers> {
   /// Declares a relationship.
   /// - Parameters:
   ///   - first: An option.
-  ///   - inverse: The relationship at the members that is the inverse of this one.
+  ///   - inverse: The relationship of the members' class that is the inverse.
   ///   - onDelete: The effect on the members when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,

@@ -57,7 +57,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case predicate(PredicateError)
   /// A fetch of one object found none.
   case noResult(entity: String)
-  /// A fetch of one object found more.
+  /// A fetch of one object found several.
   case severalResults(entity: String)
   /// A migration file cannot be read.
   case migrationSyntax(MigrationSyntaxError)

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 /// Reads rows of one entity. The columns are ``EntityMapping/ownColumns``: id, version, stored slots. If
 /// entities share a table, ``HierarchyReader`` has a reader for each of them.
-// All properties are constants: those need not be retained for each row.
+// All properties are constants, because constants need not be retained for each row.
 struct RowReader {
   let map: IdentityMap
   let slots: [Int]
@@ -78,8 +78,8 @@ struct RowReader {
     if hasPairs { tellPartners(of: object) }
   }
 
-  /// Notifies the objects that the row's one-to-ones refer to: they may have been read with another
-  /// partner.
+  /// Notifies the objects that the row's one-to-ones refer to: these objects may have been read with
+  /// another partner.
   @inline(never)
   private func tellPartners(of object: ManagedObject) {
     for pair in pairs {

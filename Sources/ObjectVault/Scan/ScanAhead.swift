@@ -50,7 +50,7 @@ final class ScanAhead: Sendable {
     /// object does.
     @inline(__always) subscript(_ index: Int) -> Row {
       let step = steps[index]
-      // Adds what `append` subtracted. Where that overflowed, this overflows back.
+      // Adds what `append` subtracted. If the subtraction overflowed, the addition overflows back.
       return unsafe Row(
         id: first.id &+ Int64(step.id), version: first.version &+ Int64(step.version),
         cells: first.cells + Int(step.cells))
