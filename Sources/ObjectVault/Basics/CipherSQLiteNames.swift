@@ -1,4 +1,4 @@
-// Names of the connection layer that users of a store need: one import is enough.
+// Type aliases for the CipherSQLite types that users of a store need: importing ObjectVault is enough.
 
 public import CipherSQLite
 

@@ -13,7 +13,7 @@ func shortened(_ text: some StringProtocol) -> String {
 ///   than the reason of a failure.
 package func legible(_ text: String, upTo longest: Int = 4000) -> String {
   let longestWord = 200
-  // Short texts, which nearly all are, need no walk.
+  // Nearly all texts are so short that there is nothing to shorten.
   guard text.utf8.count > longestWord else { return printable(text) }
   var (result, word, count) = (String.UnicodeScalarView(), 0, 0)
   for scalar in text.unicodeScalars {
@@ -32,13 +32,13 @@ package func legible(_ text: String, upTo longest: Int = 4000) -> String {
   return printable(String(result))
 }
 
-/// Escapes each scalar that a terminal would interpret, or that changes the direction of a line, as
-/// `\u{1B}`. Line ends and tabs stay.
+/// Escapes hidden scalars: those that a terminal would interpret, that change the direction of text, or
+/// that have no width. An escape looks like `\u{1B}`. Line ends and tabs stay.
 package func printable(_ text: String) -> String {
   spelled(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
 }
 
-/// Replaces each hidden scalar, as ``printable(_:)`` does, by the text that `spelling` returns.
+/// Replaces each scalar that ``printable(_:)`` escapes by the text that `spelling` returns for it.
 package func spelled(_ text: String, _ spelling: (Unicode.Scalar) -> String) -> String {
   let isHidden = { (scalar: Unicode.Scalar) in
     scalar != "\n" && scalar != "\t" && scalar.isHidden

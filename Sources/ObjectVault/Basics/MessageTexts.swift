@@ -1,7 +1,8 @@
 // Parts of messages: suggestions for mistyped names, counts, step numbers, sizes. LegibleText.swift
 // handles untrusted text.
 
-/// Returns a reason as a sentence: adds a full stop unless it ends with one or with a question mark.
+/// Returns a reason as a sentence: adds a full stop, unless the reason ends with a full stop or a
+/// question mark.
 package func ended(_ reason: String) -> String {
   reason.hasSuffix("?") || reason.hasSuffix(".") ? reason : "\(reason)."
 }
@@ -13,7 +14,7 @@ package func didYouMean(_ names: [String]) -> String? {
   names.isEmpty ? nil : "did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?"
 }
 
-/// Returns up to three names that are nearest to a mistyped one, for ``didYouMean(_:)``.
+/// Returns up to three of `names` that are similar to a mistyped name, for ``didYouMean(_:)``.
 package func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
   guard name.utf8.count <= 200 else { return [] }
   let limit = max(2, name.count / 3)
@@ -22,7 +23,7 @@ package func nearest(_ name: String, among names: some Sequence<String>) -> [Str
     .sorted { $0.1 < $1.1 }.prefix(3).map(\.0)
 }
 
-/// Returns the Levenshtein distance: how many characters have to be inserted, deleted or replaced.
+/// Returns the Levenshtein distance: the number of characters to insert, delete or replace.
 package func editDistance(from left: String, to right: String) -> Int {
   let (a, b) = (Array(left), Array(right))
   var row = Array(0...b.count)
@@ -44,7 +45,7 @@ package func numbered(_ step: Int) -> String {
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
-/// Inserts a count for `%d` and uses the singular for one: `%d objects of A have` becomes
+/// Replaces `%d` by a count, with the singular for the count 1: `%d objects of A have` becomes
 /// `1 object of A has`, and `%d values of A(b, c) are` becomes `1 value of A(b, c) is`.
 func counted(_ text: String, _ count: Int) -> String {
   let verbs = ["have": "has", "lack": "lacks", "are": "is", "occur": "occurs", "refer": "refers"]

@@ -1,4 +1,4 @@
-// Row ids sorted into the order of their rows in the file, and the reordering of the results into the
+// Sorts row ids into the order of their rows in the file, and reorders the rows that were read into the
 // order in which the ids were given.
 
 /// Ids sorted for reading their rows in file order, with the order in which they were given.
@@ -7,14 +7,14 @@ package struct RowIDOrder {
   package let rising: [Int64]
   private let given: [Int64]
   private let first: Int64
-  /// A bit for each number, starting at the lowest id.
+  /// A bit set: bit n is set if the lowest id plus n is one of the ids.
   private let bits: [UInt64]
   /// For each word of ``bits``: how many ids come before it.
   private let ranks: [Int32]
 
   /// Sorts ids by marking them in a bit set.
-  /// - Returns: nil for an empty list, and where the ids are so far apart that their rows share no pages:
-  ///   the bit set would take more memory than the ids.
+  /// - Returns: nil for an empty list. Also nil if the ids are so far apart that their rows share no
+  ///   pages: the bit set would take more memory than the ids.
   package init?(_ ids: [Int64]) {
     guard let (first, last) = Self.ends(ids), Self.isNarrow(from: first, to: last, count: ids.count) else {
       return nil
@@ -48,16 +48,16 @@ package struct RowIDOrder {
   /// Reorders elements that were read in the order of ``rising`` into the order in which the ids were
   /// given.
   ///
-  /// Each element is moved, not copied: a copy would retain each object, which accesses the memory of
-  /// every one.
-  /// - Returns: Whether there was one element for each id and no id occurred twice. Otherwise the
-  ///   elements are unchanged.
+  /// Elements are moved, not copied. A copy of an object's reference would change the reference count,
+  /// and so access the memory of every object.
+  /// - Returns: Whether the elements were reordered. They are unchanged if an id occurs twice, or if
+  ///   there is not exactly one element for each id.
   package func putBack<Element>(_ elements: inout [Element]) -> Bool {
     guard elements.count == given.count, given.count == rising.count else { return false }
     var sources = given.map { Int32(truncatingIfNeeded: place(of: $0)) }
-    // Safe: as the ids are distinct, their places are a permutation of the elements' indices. Each cycle
-    // ends where it began, and every element is moved out of one place and into one. Nothing in between
-    // can throw or allocate.
+    // Safe: as the ids are distinct, `sources` is a permutation of the elements' indices. Each cycle ends
+    // where it began, and every element is moved out of one index and into one. Nothing in between can
+    // throw or allocate.
     unsafe elements.withUnsafeMutableBufferPointer { buffer in
       guard let base = buffer.baseAddress else { return }
       for start in sources.indices where Int(sources[start]) != start {

@@ -1,12 +1,13 @@
-// Sets of row ids, as saves and fetches use them. The ids of related rows are mostly close together, as
-// the rows were made together. A sorted list with a bit for each id of its range costs a fraction of a
-// hash set, and statements need the ids sorted anyway.
+// Sets of row ids, for saves and fetches. Related rows were mostly made together, so their ids are close
+// together. A sorted list with a bit set over its range then costs a fraction of a hash set, and
+// statements need the ids sorted anyway.
 
 /// A set of row ids, iterated in ascending order.
 package struct RowIDSet: Sendable, Equatable, Sequence {
   /// The ids in ascending order.
   package private(set) var ids: [Int64]
-  /// A bit for each number, starting at the lowest id; empty where the ids are too far apart, or few.
+  /// A bit set: bit n is set if the lowest id plus n is in the set. Empty if the ids are few, or too far
+  /// apart.
   private var bits: [UInt64] = []
 
   package init() { ids = [] }
@@ -38,10 +39,11 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   package var count: Int { ids.count }
   package func makeIterator() -> IndexingIterator<[Int64]> { ids.makeIterator() }
 
-  /// The ids above zero: those of objects that have a row, or are to get one.
+  /// The ids above zero: final ids, not the temporary ids of new objects.
   package var rows: ArraySlice<Int64> { ids[place(of: 1)...] }
 
-  /// Returns whether an id is in the set. Takes about as long for many ids as for few.
+  /// Returns whether an id is in the set. Takes constant time if there is a bit set, otherwise
+  /// logarithmic time.
   package func contains(_ id: Int64) -> Bool {
     guard let first = ids.first, id >= first, let last = ids.last, id <= last else { return false }
     if bits.isEmpty {
@@ -116,9 +118,10 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     return low
   }
 
-  /// Returns a bit for each number, starting at the lowest id; nil where a bit set is not worth it.
+  /// Returns the bit set of some ids; nil if they are too few or too far apart for one.
   private static func marked(_ ids: [Int64], from first: Int64, to last: Int64) -> [UInt64]? {
-    // Few ids are found as fast without bits. The bits may take as much memory as the ids, not more.
+    // A few ids are found as fast without a bit set. The bit set may take as much memory as the ids, not
+    // more.
     guard ids.count > 16 else { return nil }
     let (span, isTooWide) = last.subtractingReportingOverflow(first)
     guard !isTooWide, span / 64 <= Int64(ids.count) else { return nil }
@@ -145,7 +148,8 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   }
 }
 
-/// A set of ids that grows by small unions: a hierarchy of 25,000 levels adds to it 25,000 times.
+/// A set of ids that grows by many small unions: a cascade through 25,000 levels of objects adds 25,000
+/// times.
 package struct RowIDAccumulator: Sendable {
   // Each part has more than twice as many ids as the next one, so that there are few parts.
   private var parts: [RowIDSet] = []

@@ -4,15 +4,15 @@
 /// The SQL of a block in its stored form: without comments, empty lines, and white space at the ends of
 /// lines. Quoted texts are unchanged.
 struct SQLBody {
-  /// The finished lines, each with its line end, and the current one.
+  /// The finished lines, each with its line end, and the current line.
   private var text: [UInt8] = []
-  /// Where the current line begins.
+  /// The index in `text` at which the current line begins.
   private var start = 0
   /// Whether the current line begins within a quoted text.
   private var beginsInText = false
   /// Whether a comment was omitted at the end of the text.
   private var isGap = false
-  /// Bytes of the scanner that are to be kept and are not copied to the text yet.
+  /// The range of scanned bytes that are kept, but not copied to `text` yet.
   private var run = 0..<0
 
   /// Adds the next piece, or omits it if it is a comment.
@@ -47,7 +47,7 @@ struct SQLBody {
 
   private mutating func append(_ bytes: ArraySlice<UInt8>) {
     guard !bytes.isEmpty else { return }
-    // A comment separates its neighbours as a space does. A space is inserted only where they would join
+    // SQLite reads a comment as a space. A space replaces it only if the tokens beside it would join
     // otherwise: more spaces would change the checksums of existing steps.
     if isGap, let last = Self.scalar(of: text[start...], atEnd: true),
       let first = Self.scalar(of: bytes, atEnd: false),
@@ -70,8 +70,8 @@ struct SQLBody {
   private static func scalar(of text: ArraySlice<UInt8>, atEnd: Bool) -> Unicode.Scalar? {
     guard let byte = atEnd ? text.last : text.first else { return nil }
     if byte < 0x80 { return Unicode.Scalar(byte) }
-    // A scalar has at most four bytes. If the cut splits a neighbour, the damage is at the end that is
-    // not returned.
+    // A scalar has at most four bytes. The cut may split another scalar, but never the one that is
+    // returned.
     let scalars = String(decoding: atEnd ? text.suffix(4) : text.prefix(4), as: UTF8.self).unicodeScalars
     return atEnd ? scalars.last : scalars.first
   }
@@ -83,7 +83,8 @@ struct SQLBody {
     return String(decoding: text.dropLast(), as: UTF8.self)
   }
 
-  /// Returns the stored form of SQL that comes from a Swift program, as a block of a file would have it.
+  /// Returns the stored form of SQL that a Swift program passes, as if it were in a block of a step's
+  /// file.
   static func text(of sql: String) -> String {
     var scanner = SQLScanner(sql.replacing("\r\n", with: "\n"))
     var body = SQLBody()
@@ -91,7 +92,7 @@ struct SQLBody {
     return body.finished(scanner)
   }
 
-  /// Indents each line that does not begin within a quoted text. The stored form stays the same.
+  /// Indents each line that does not begin within a quoted text. The stored form does not change.
   static func indented(_ sql: String) -> String {
     let indent = "    "
     var (scanner, text) = (SQLScanner(sql), indent)
@@ -129,8 +130,7 @@ struct SQLBody {
     return next == "." || SQLScanner.isWord(next) || last | 0x20 == UInt8(ascii: "e") && (next == "+" || next == "-")
   }
 
-  /// Returns whether two adjacent scalars would be read as one token, or the second as a part of the
-  /// first's.
+  /// Returns whether two adjacent scalars would be read as parts of one token.
   private static func wouldJoin(_ left: Unicode.Scalar, before right: Unicode.Scalar) -> Bool {
     let operators: Set<Unicode.Scalar> = ["-", "/", "*", "<", ">", "=", "|", "!"]
     let quotes: Set<Unicode.Scalar> = ["'", "\"", "`"]

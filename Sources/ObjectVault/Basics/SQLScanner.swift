@@ -2,14 +2,14 @@
 // reads such SQL uses this scanner.
 //
 // It reads UTF-8 bytes, as SQLite does. Swift's `Character` joins a quote and a following combining mark,
-// and the quote would be missed.
+// so a scanner of characters would miss the quote.
 
 package struct SQLScanner {
   enum Kind {
     /// Letters, digits and underscores.
     case word
-    /// A text in quotes, with the quotes. A text with a doubled quote is scanned as two such pieces,
-    /// which has the same effect.
+    /// A text in quotes or square brackets, with them. A text with a doubled quote is scanned as two
+    /// pieces, which makes no difference to callers.
     case text
     case comment
     /// A single Unicode scalar.
@@ -26,13 +26,13 @@ package struct SQLScanner {
 
   /// The SQL as UTF-8.
   let bytes: [UInt8]
-  /// Where the next piece begins.
+  /// The index of the byte at which the next piece begins.
   var position: Int
 
   /// Scans bytes from a position on.
   /// - Parameters:
   ///   - bytes: Valid UTF-8.
-  ///   - position: Where a scalar begins.
+  ///   - position: The index of a byte at which a scalar begins.
   init(_ bytes: [UInt8], from position: Int = 0) {
     self.bytes = bytes
     self.position = position
@@ -41,7 +41,7 @@ package struct SQLScanner {
   init(_ sql: String) { self.init(Array(sql.utf8)) }
 
   /// Returns whether an expression may be a window function, such as `row_number() OVER (…)`: it has the
-  /// unquoted word OVER, outside of any subquery, which has rows of its own.
+  /// unquoted word OVER outside of subqueries. Window functions in a subquery range over its own rows.
   static func spansRows(_ sql: String) -> Bool {
     // Most expressions are only a column's name.
     guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
@@ -67,7 +67,7 @@ package struct SQLScanner {
     return false
   }
 
-  /// Returns whether SQL is a query. A query is an expression only in brackets.
+  /// Returns whether SQL begins as a query. Such SQL is an expression only if it is put in brackets.
   static func isQuery(_ sql: String) -> Bool {
     var scanner = SQLScanner(sql)
     while let piece = scanner.next() {
@@ -86,12 +86,12 @@ package struct SQLScanner {
     ["select", "with", "values"].contains(word.lowercased())
   }
 
-  /// Returns the type that a whole expression is cast to, in upper case, as in `CAST(a + 1 AS INTEGER)`;
-  /// nil if it is no such cast, or if the type has several words.
+  /// Returns the type of an expression that is a single cast, in upper case: `INTEGER` for
+  /// `CAST(a + 1 AS INTEGER)`. nil for any other expression, and if the type has several words.
   package static func castType(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     var (count, depth) = (0, 0)
-    // The last two words inside the outermost bracket, if nothing else is between or after them.
+    // The last two words inside the outermost brackets; empty if something else is between or after them.
     var last: (former: String, word: String) = ("", "")
     while let piece = scanner.next() {
       let text = scanner.text(piece.range)
@@ -99,7 +99,7 @@ package struct SQLScanner {
       switch (count, text) {
       case (0, _) where text.lowercased() == "cast", (1, "("): break
       case (0, _), (1, _): return nil
-      // There is something after the outermost bracket.
+      // Something follows the outermost brackets.
       case _ where depth == 0: return nil
       default: break
       }
@@ -172,7 +172,7 @@ package struct SQLScanner {
     return Piece(kind: .comment, range: start..<position, isClosed: false)
   }
 
-  /// Scans the name after a dollar sign, such as `User.city`.
+  /// Scans the name at the position, such as `User.city` after a dollar sign.
   mutating func name() -> String {
     let start = position
     passWord()
@@ -220,7 +220,7 @@ package struct SQLScanner {
 
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-  /// Returns the text between the quotes, as it was written.
+  /// Returns the text of a piece without its quotes; doubled quotes stay doubled.
   func content(of piece: Piece) -> String {
     let (start, end) = (piece.range.lowerBound + 1, piece.range.upperBound - (piece.isClosed ? 1 : 0))
     return text(start..<max(start, end))
@@ -253,7 +253,7 @@ package struct SQLScanner {
   /// Returns whether an ASCII character is white space; false for a byte of another scalar.
   static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (9...13).contains(byte) }
 
-  /// Returns whether a piece is the dollar sign before a name of the model.
+  /// Returns whether a piece is a dollar sign, which begins a name of the model or `$$`.
   func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && sign(of: piece) == "$" }
 
   /// Returns whether a piece is white space.

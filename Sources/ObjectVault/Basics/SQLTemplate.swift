@@ -1,4 +1,4 @@
-// Names after a dollar sign (`$User.name`) in SQL that a person wrote, and other analysis of such SQL.
+// Replaces names after a dollar sign (`$User.name`) in SQL that a person wrote, and analyzes such SQL.
 // Quoted texts and comments are never changed.
 
 package enum SQLTemplate {
@@ -25,7 +25,7 @@ package enum SQLTemplate {
     return result + scanner.text(copied..<scanner.bytes.count)
   }
 
-  /// Replaces the names after dollar signs.
+  /// Replaces the names after dollar signs, which stay; `$$` stays, too.
   static func renamed(_ sql: String, _ name: (String) -> String) -> String {
     var scanner = SQLScanner(sql)
     var (result, copied) = ("", 0)
@@ -42,7 +42,7 @@ package enum SQLTemplate {
     return result + scanner.text(copied..<scanner.bytes.count)
   }
 
-  /// Replaces the parameters `?` and `?2` by values. Numbers count from 1.
+  /// Replaces parameters such as `?` and `?2` by values. `?1` is the first value.
   /// - Parameter values: SQL literals. A parameter without a value stays.
   static func filled(_ sql: String, with values: [String]) -> String {
     var (scanner, result, next) = (SQLScanner(sql), "", 0)
@@ -59,8 +59,9 @@ package enum SQLTemplate {
     return result
   }
 
-  /// Returns the first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, or `$$name`
-  /// where it is not part of a name.
+  /// Returns the first parameter that SQLite would find: `?`, `?1`, `:name`, `@name`, `#name`, or
+  /// `$$name`, which becomes `$name`. After a word `$$name` is part of that word. nil if there is no
+  /// parameter.
   package static func parameter(_ sql: String) -> String? {
     guard Array(sql.utf8).contains(where: beginsParameter) else { return nil }
     var scanner = SQLScanner(sql)
@@ -128,8 +129,8 @@ package enum SQLTemplate {
     return false
   }
 
-  /// Returns everything that a statement can refer to, in lower case: its words, the names in quotes, and
-  /// the entity of `$Status.tags`.
+  /// Returns everything that a statement can refer to, in lower case: its words, the texts in quotes, and
+  /// the entity of each name after a dollar sign (`status` for `$Status.tags`).
   static func words(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
     // Long SQL repeats few words: each is lowercased once.
@@ -148,9 +149,9 @@ package enum SQLTemplate {
     return words
   }
 
-  /// Returns the names, in lower case, at the places where SQLite reads tables: after FROM, JOIN, INTO,
-  /// UPDATE and IN, and after the commas of a table list. Names after dollar signs are excluded; names of
-  /// common table expressions are included.
+  /// Returns the names of the tables that SQL uses, in lower case: those after FROM, JOIN, INTO, UPDATE
+  /// and IN, and after the commas of a table list. Names after dollar signs are excluded; names of common
+  /// table expressions are included.
   package static func sources(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
     var sources: Set<String> = []
@@ -190,14 +191,13 @@ package enum SQLTemplate {
     static let ends: Set<String> = [
       "select", "where", "group", "order", "having", "limit", "union", "intersect", "except", "set", "values",
     ]
-    /// Words after which no table's name comes next, although the table list goes on: join conditions and
-    /// parts of expressions.
+    /// Words of join conditions and expressions: no table's name comes next, but the table list goes on.
     static let parts: Set<String> = [
       "on", "using", "and", "or", "not", "case", "when", "then", "else", "end", "is", "null", "like",
       "between",
     ]
 
-    /// Whether another table follows a comma.
+    /// Whether the next comma is followed by another table.
     var isOpen = false
     var expectsName = false
     var isBehindIn = false
@@ -207,7 +207,7 @@ package enum SQLTemplate {
     /// Whether the last piece was a name that was expected.
     var wasName = false
 
-    /// The state of this list after a bracket closes.
+    /// The state of this list after brackets within it are closed.
     var continued: TableList { TableList(isOpen: isOpen) }
 
     /// Handles a single sign.
@@ -245,8 +245,8 @@ package enum SQLTemplate {
     return given
   }
 
-  /// Returns whether SQL contains a name, as a word or in the quotes of a name. A name after a dollar
-  /// sign does not count.
+  /// Returns whether SQL contains a name, as a word or in quotes other than single quotes. A name after a
+  /// dollar sign does not count.
   /// - Parameter name: Lower-case ASCII.
   static func names(_ name: String, in sql: String) -> Bool {
     guard sql.containsASCII(name) else { return false }
@@ -276,8 +276,8 @@ package enum SQLTemplate {
     return words.starts(with: ["without", "rowid"]) || words.suffix(2) == ["without", "rowid"]
   }
 
-  /// Returns the texts in double quotes, in lower case. SQLite reads such a text as a string where no
-  /// column has that name.
+  /// Returns the texts in double quotes that follow neither AS nor a dot, in lower case. SQLite reads
+  /// such a text as a string if no column has that name.
   static func doubtfulNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []
     visitNames(sql) { name, former, quote in
@@ -287,8 +287,8 @@ package enum SQLTemplate {
   }
 
   /// Visits all names that follow no dollar sign.
-  /// - Parameter visit: Gets the name in lower case, the word or sign before it, and its quote, if any. A
-  ///   dot after `main` is not passed as the sign before.
+  /// - Parameter visit: Gets the name in lower case, the word or sign before it, and its quote, if any.
+  ///   For a name after `main.` the sign before it is the empty string.
   private static func visitNames(_ sql: String, _ visit: (String, String, Character?) -> Void) {
     var scanner = SQLScanner(sql)
     var former: (last: String, other: String) = ("", "")
@@ -311,7 +311,7 @@ package enum SQLTemplate {
 }
 
 extension String {
-  /// An upper bound of the nesting depth of brackets: brackets in quotes count, too.
+  /// An upper bound of the nesting depth of round brackets: those in quotes count, too.
   var bracketDepth: Int {
     utf8.reduce(into: (open: 0, most: 0)) { count, byte in
       if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
@@ -325,7 +325,7 @@ extension String {
     Array(utf8).contains(UInt8(truncatingIfNeeded: sign.value))
   }
 
-  /// Returns whether the string contains a lower-case ASCII text, ignoring case.
+  /// Returns whether the string contains a text, ignoring case. The text must be lower-case ASCII.
   func containsASCII(_ text: String) -> Bool {
     guard let first = text.utf8.first else { return true }
     var rest = Array(utf8)[...]

@@ -3,8 +3,8 @@
 
 internal import CipherSQLite
 
-/// Quotes a word for a shell. Characters that a terminal would not show as they are become `$'\033'`,
-/// which bash, zsh and POSIX shells since 2024 decode.
+/// Quotes a word for a shell. A word with hidden characters is quoted as `$'…'` with octal escapes such
+/// as `\033`, which bash, zsh and POSIX shells since 2024 decode.
 package func shellWord(_ word: String) -> String {
   if word.unicodeScalars.contains(where: \.isHidden) { return spelledWord(word) }
   let isPlain =
@@ -41,8 +41,8 @@ private func spelledWord(_ word: String) -> String {
 }
 
 extension Unicode.Scalar {
-  /// Whether a scalar is invisible and would move a terminal's cursor, end a line, or change the
-  /// direction of text.
+  /// Whether a scalar is invisible: a control character, a line separator, a mark that changes the
+  /// direction of text, or a character without width.
   package var isHidden: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069,

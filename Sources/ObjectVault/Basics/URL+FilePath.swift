@@ -6,8 +6,8 @@ package import Foundation
 extension URL {
   /// The path of the file. A URL without a scheme counts as a path.
   ///
-  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a URL with another scheme: its path must not
-  ///   be taken for a path on disk.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a URL with another scheme, whose path is no
+  ///   path on disk.
   package var filePath: String {
     get throws(SQLError) {
       guard isFileURL || scheme == nil else {

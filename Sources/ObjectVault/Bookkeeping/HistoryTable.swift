@@ -9,8 +9,9 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   public let number: Int
   /// The name of the step.
   public let name: String
-  /// `created` for steps that a new store was made with, `baseline` for steps that were recorded without
-  /// running, over tables of another program, and `migration` for all others.
+  /// `created` for a step that was recorded when a new store was created; `baseline` for a step that was
+  /// recorded without running, because another program had made its tables; `migration` for any other
+  /// step.
   public let kind: String
   /// The checksum of the step that ran.
   public let checksum: String
@@ -23,8 +24,8 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   /// The engine that ran the step.
   public let engine: String
   let text: String
-  /// The text of the step's `[down]` section, written or derived; nil where an earlier release ran the
-  /// step and its author gave none.
+  /// The text of the step's `[down]` section: the author's, or else a derived one. nil if the author
+  /// wrote none and an earlier release, which derived none, ran the step.
   let down: String?
 }
 
@@ -70,7 +71,7 @@ package struct HistoryTable {
       """)
   }
 
-  /// Returns whether the file has the table: only a store does.
+  /// Returns whether the file has the table, as every store has, and no other file.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
   /// Returns all steps, by number.
@@ -88,7 +89,8 @@ package struct HistoryTable {
     try connection.query("SELECT checksum FROM vault_migrations ORDER BY version") { $0.text(0) ?? "" }
   }
 
-  /// Returns the first and the last number, looked up at the ends of the table; nil when it has no rows.
+  /// Returns the numbers of the first and the last step, without a scan of the table; nil if there are no
+  /// steps.
   func numbers() throws -> ClosedRange<Int64>? {
     let row = try connection.rows(
       "SELECT (SELECT min(version) FROM vault_migrations), (SELECT max(version) FROM vault_migrations)"

@@ -27,10 +27,10 @@ struct IdentifierTable {
 
   /// Sets the mark of one entity.
   ///
-  /// For a single row, `OR FAIL` has the same effect as the default `ABORT`, and is cheaper. A statement
-  /// that may have to be undone by itself, with `REPLACE` or `ABORT`, makes the engine copy each page
-  /// that it changes; SQLCipher 3 keeps these copies in memory until the savepoint of the save ends. With
-  /// triggers on the table `OR FAIL` is not used: it would apply to the triggers' statements, too.
+  /// For a single row, `OR FAIL` has the same effect as the default `ABORT`, and is cheaper. With `ABORT`
+  /// or `REPLACE` the engine may have to undo the statement alone, so it copies each page that the
+  /// statement changes; SQLCipher 3 keeps these copies in memory until the savepoint of the save ends. If
+  /// the table has triggers, `OR FAIL` is not used: it would apply to the triggers' statements, too.
   /// - Parameter isNew: Whether the entity has no mark yet.
   func set(_ entity: String, to last: Int64, isNew: Bool) throws {
     let sql =
@@ -43,7 +43,7 @@ struct IdentifierTable {
   }
 
   /// Returns the highest id that was issued, and the highest id of a row in the entity's table; each is
-  /// nil if there is none. The engine finds the latter at the end of the table.
+  /// nil if there is none. The engine finds the row at the end of the table, without a scan.
   func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
     try last(of: entity, sql: Self.lastSQL(of: entity))
   }
@@ -74,10 +74,10 @@ struct IdentifierTable {
       """)
   }
 
-  /// Returns the statement that gives each new name the larger one of its own mark and the mark of its
-  /// former name. It reads all marks before it writes any, because names may be exchanged in a cycle. No
-  /// mark is deleted.
-  /// - Parameter names: The present and former names of entities; at least one pair.
+  /// Returns the statement that sets the mark of each renamed entity to the higher one of two marks: that
+  /// of the new name and that of the former name. It reads all marks before it writes any, because
+  /// entities may have exchanged names. No mark is deleted.
+  /// - Parameter names: The new and the former name of each renamed entity; at least one pair.
   static func renaming(_ names: [(new: String, former: String)]) -> String {
     let marks = names.map { new, former -> SQL in
       "SELECT \(literal: new) AS name, last FROM vault_ids WHERE entity IN (\(literal: new), \(literal: former))"
@@ -88,12 +88,13 @@ struct IdentifierTable {
     return sql.text
   }
 
-  /// Returns an expression for the highest id that was issued or that a row has.
+  /// Returns an expression for the higher one of an entity's mark and the highest id of its rows; 0 if it
+  /// has neither.
   static func highest(of entity: String) -> SQL {
     "max(ifnull((SELECT last FROM vault_ids WHERE entity = \(literal: entity)), 0), ifnull((SELECT max(\"id\") FROM \(identifier: entity)), 0))"
   }
 
-  /// Returns a damaged row: the entity's name, or "without a name"; nil when all rows hold valid marks.
+  /// Returns the entity's name in a damaged row, or "without a name"; nil if all rows are valid.
   func damagedRow() throws -> String? {
     let wrong = try connection.rows(
       "SELECT entity FROM vault_ids WHERE typeof(entity) <> 'text' OR typeof(last) <> 'integer' OR last < 0 LIMIT 1"

@@ -23,19 +23,19 @@ package struct MetaTable {
     case physicalHash
     /// The lowest layout version that a program has to support to use the file.
     case minimumReader = "minReader"
-    /// How often the tables were changed. Programs with the file open notice by it that another one
-    /// migrated the store.
+    /// The number of changes of the tables. A program that has the file open detects by it that another
+    /// program has migrated the store.
     case generation
     /// The release and the engine that made the file.
     case createdBy
     /// The identifier of the store.
     case storeID
-    /// Digests of the applied steps and of the model that they made: see ``StateDigest``.
+    /// Digests of the applied steps and of the model after them: see ``StateDigest``.
     case storeState = "standing"
     /// The copies that the store made of itself before steps: see ``KeptCopies``.
     case copies
 
-    /// The place of the row, for error messages.
+    /// The name of the row in error messages.
     var place: String { "\(MetaTable.name), row \(rawValue)," }
   }
 
@@ -44,11 +44,11 @@ package struct MetaTable {
   /// Creates the table.
   func create() throws { try connection.execute("CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value)") }
 
-  /// Returns whether the file has the table: only a store does.
+  /// Returns whether the file has the table, as every store has, and no other file.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// Returns the value of one entry, or nil when it has no row. Every transaction calls this; the row is
-  /// found by its key.
+  /// Returns the value of one entry, or nil when it has no row. Cheap, because every transaction calls
+  /// this: the row is found by its key.
   func value(_ entry: Entry) throws -> SQLValue? {
     try connection.value(sql: Self.valueSQL, [.text(entry.rawValue)])
   }
@@ -65,7 +65,7 @@ package struct MetaTable {
     return values
   }
 
-  /// Returns the values of some entries, without those that have no row.
+  /// Returns the values of the given entries; entries without a row are omitted.
   func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
     let keys = SQL.joined(entries.map { entry -> SQL in "\(entry.rawValue)" })
     var values: [Entry: SQLValue] = [:]

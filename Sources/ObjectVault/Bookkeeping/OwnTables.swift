@@ -1,4 +1,4 @@
-// All bookkeeping tables of a store: a new file is created with them, and no step may touch them.
+// All bookkeeping tables of a store. No step may touch them.
 
 internal import CipherSQLite
 
@@ -43,8 +43,8 @@ struct OwnTables {
   /// The names of the tables.
   static var names: [String] { shapes.map(\.0) }
 
-  /// Returns a table whose shape is wrong, with the reason; nil when all existing tables have the shape
-  /// that they are created with.
+  /// Returns a bookkeeping table that is not a table, or has other columns than it is created with, and
+  /// the reason. nil if there is none; missing tables are not reported.
   func misshapen() throws -> (table: String, reason: String)? {
     for (name, columns) in Self.shapes {
       let kinds = try meta.connection.rows(
@@ -60,7 +60,7 @@ struct OwnTables {
     return nil
   }
 
-  /// Returns whether a table is a bookkeeping table, or may become one: no entity has a name that begins
-  /// with `vault_`.
+  /// Returns whether a table's name is reserved for bookkeeping tables: it begins with `vault_`, as no
+  /// entity's name does.
   static func own(_ table: String) -> Bool { table.lowercased().hasPrefix("vault_") }
 }

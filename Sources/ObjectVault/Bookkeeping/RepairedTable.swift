@@ -14,8 +14,8 @@ struct RepairedStep {
   let checksum: String
   /// The version of the store at that time.
   let storeVersion: Int
-  /// How many steps had been undone by then. With the version it dates the repair independently of
-  /// clocks.
+  /// The number of rollbacks before the repair. Together with the version it dates the repair
+  /// independently of clocks.
   let undoneCount: Int
   /// When the repair was done, as ISO 8601 in UTC.
   let at: String
@@ -50,7 +50,7 @@ struct RepairedTable {
       """)
   }
 
-  /// Returns whether the file has the table: only after a step was repaired.
+  /// Returns whether the file has the table: whether a step was ever repaired.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
   /// Records a repair.
@@ -72,7 +72,7 @@ struct RepairedTable {
       ])
   }
 
-  /// Returns all repairs, in their order.
+  /// Returns all repairs, oldest first.
   func repairs() throws -> [RepairedStep] {
     try connection.query(
       """

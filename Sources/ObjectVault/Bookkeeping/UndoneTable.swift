@@ -1,5 +1,5 @@
-// vault_undone: the steps that were undone, one row each time. All SQL that names the table is in this
-// file.
+// vault_undone: the steps that were undone, one row for each rollback. All SQL that names the table is in
+// this file.
 
 internal import CipherSQLite
 
@@ -30,8 +30,8 @@ struct UndoneTable {
 
   let connection: Connection
 
-  /// Creates the table if it does not exist. Its rows are rows of `vault_migrations` with the data of the
-  /// undoing.
+  /// Creates the table if it does not exist. A row is a copy of the step's row in `vault_migrations`,
+  /// with time, duration and program of the rollback.
   func createIfMissing() throws {
     try connection.execute(
       """
@@ -42,10 +42,10 @@ struct UndoneTable {
       """)
   }
 
-  /// Returns whether the file has the table: only after a step was undone.
+  /// Returns whether the file has the table: whether a step was ever undone.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// Returns how many steps were undone.
+  /// Returns the number of rollbacks.
   func count() throws -> Int {
     try exists() ? Int(connection.value("SELECT count(*) FROM vault_undone")?.int64 ?? 0) : 0
   }
@@ -66,8 +66,7 @@ struct UndoneTable {
       ])
   }
 
-  /// Returns all undone steps, as they were recorded when they ran, in the order in which they were
-  /// undone.
+  /// Returns all undone steps as they were recorded when they ran, in the order of the rollbacks.
   func steps() throws -> [(step: AppliedStep, undoing: RollbackRecord)] {
     try connection.query(
       """

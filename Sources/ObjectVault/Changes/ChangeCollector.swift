@@ -1,5 +1,5 @@
-// Combines successive changes of rows: from the state before the first change to the state after the last
-// one.
+// Combines successive changes of rows into one change set: from the state before the first change to the
+// state after the last change.
 
 internal import CipherSQLite
 
@@ -15,7 +15,8 @@ struct ChangeCollector {
     case deleted(ChangeSet.Values)
   }
 
-  /// Each with the position of its first change among all changes.
+  /// Here and below, `place` is the position of the first change among all changes; in ``place(_:)`` it
+  /// is the place of a member.
   private var entries: [Key: (entry: Entry, place: Int)] = [:]
   private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
   private var placements: [Member: (old: Int64?, new: Int64?, place: Int)] = [:]
@@ -70,7 +71,8 @@ struct ChangeCollector {
     case nil: set(key, .deleted(values))
     case .inserted: set(key, nil)
     case .updated(let old, _):
-      // Takes the position of the deletion, so that cascading owners come before their members.
+      // The entry gets the position of the deletion, so that owners come before members that they cascade
+      // to.
       entries[key] = (.deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }), nextPlace())
     case .deleted: break
     }
@@ -135,7 +137,8 @@ struct ChangeCollector {
     return places
   }
 
-  /// Returns what differs between two states in the given properties; nil when nothing does.
+  /// Returns the update from one state to another, limited to the given properties; nil if none of them
+  /// differs.
   private static func difference(in names: Set<String>, from old: ChangeSet.Values, to new: ChangeSet.Values)
     -> Entry?
   {

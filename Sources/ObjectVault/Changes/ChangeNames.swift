@@ -1,4 +1,5 @@
-// Looks up the names in a change set, and makes the error for changes that do not fit.
+// Looks up the entities and properties that a change set names, and makes the error for changes that do
+// not fit.
 
 internal import CipherSQLite
 
@@ -24,7 +25,7 @@ struct ChangeNames {
     return slots
   }
 
-  /// Returns the many-to-many relationship of a link, at the end that the link names.
+  /// Returns the entity and the many-to-many relationship that a link names.
   func end(of link: ChangeSet.Link) throws(StoreError) -> (EntityMapping, RelationshipMapping) {
     let entity = try entity(link.entity)
     guard let slot = entity.slot(named: link.relationship),

@@ -1,14 +1,15 @@
-// The queue of commits for one listener. Its size is bounded; commits that it had to discard are reported
-// as missed.
+// The queue of commits for one listener. Its size is bounded; commits that it discards are reported as
+// missed.
 
 internal import CipherSQLite
 
 final class ChangeQueue: Sendable {
   private struct State {
     var waiting: [ChangeSet] = []
-    /// How many of `waiting` were taken already: removing each from the array would take quadratic time.
+    /// The number of elements of `waiting` that were taken already. Removing each one when it is taken
+    /// would take quadratic time.
     var taken = 0
-    /// How many changes are in those that were not taken yet.
+    /// The number of changes in the elements of `waiting` that were not taken yet.
     var size = 0
     var missed = 0
     var isEnded = false
@@ -49,9 +50,9 @@ final class ChangeQueue: Sendable {
 
   deinit { feed.leave(ObjectIdentifier(self)) }
 
-  /// Passes a commit to a waiting reader, or queues it. When the queue would exceed its capacity,
-  /// everything in it becomes one gap: a reader that has to read the data again does not need the earlier
-  /// commits.
+  /// Passes a commit to a waiting reader, or queues it. If the queue would exceed its capacity, its
+  /// commits and this one become one gap. After a gap a reader has to read the data again, so it does not
+  /// need the earlier commits.
   func add(_ changes: ChangeSet) {
     let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
       guard !state.isEnded else { return nil }
@@ -68,7 +69,7 @@ final class ChangeQueue: Sendable {
     reader?.resume(returning: .committed(changes))
   }
 
-  /// Counts a commit whose changes are not known.
+  /// Counts a commit whose changes were not recorded. The queued commits become part of the gap.
   func miss() {
     let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
       guard !state.isEnded else { return nil }
@@ -80,7 +81,7 @@ final class ChangeQueue: Sendable {
     reader?.resume(returning: .missed(commits: 1))
   }
 
-  /// Ends the queue: waiting readers get nil, others get it after the queued changes.
+  /// Ends the queue. Waiting readers get nil; later ones get the queued changes first, then nil.
   func end() {
     let readers = state.withLock { state in
       state.isEnded = true
@@ -105,7 +106,7 @@ final class ChangeQueue: Sendable {
       state.nextKey += 1
       return state.nextKey
     }
-    // A task that is cancelled while a change resumes it has left its key.
+    // If the task is cancelled while a change resumes it, `onCancel` has added the key.
     defer { state.withLock { _ = $0.cancelled.remove(key) } }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

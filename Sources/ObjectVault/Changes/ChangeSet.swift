@@ -3,8 +3,8 @@
 
 public import CipherSQLite
 
-/// The changes of one commit, or of a save to come: objects by entity and id, with their old and new
-/// values.
+/// The changes of one commit, or those that the next save would make: objects by entity and id, with
+/// their old and new values.
 ///
 /// ```swift
 /// var gone: [Int64] = []
@@ -13,9 +13,9 @@ public import CipherSQLite
 /// }
 /// ```
 ///
-/// A change set is complete: applied to the store as it was before, it gives the store as it is now
-/// (``Store/apply(_:)``). It includes rows that a delete rule deleted, and references that a delete rule
-/// set to nil. A to-one is a property whose value is the id of the row that it refers to. Links of
+/// A change set is complete: ``Store/apply(_:)`` turns a store in the state before the commit into one in
+/// the state after it. It includes rows that a delete rule deleted, and references that a delete rule set
+/// to nil. A to-one is a property whose value is the id of the row that it refers to. Links of
 /// many-to-many relationships are listed separately, and so are the places of members in ordered
 /// relationships (``placed``). Row versions are not included.
 ///
@@ -47,9 +47,9 @@ public struct ChangeSet: Sendable, Hashable {
     public let entity: String
     /// The id of the object.
     public let rowID: Int64
-    /// The values of the changed properties before, nil as `null`.
+    /// The values of the changed properties before the change; nil is `null`.
     public let old: Values
-    /// The values of the changed properties after, nil as `null`.
+    /// The values of the changed properties after the change; nil is `null`.
     public let new: Values
 
     /// The properties that changed, in alphabetical order.
@@ -64,15 +64,16 @@ public struct ChangeSet: Sendable, Hashable {
     }
   }
 
-  /// A link of a many-to-many relationship, named by the end that owns the link table.
+  /// A link of a many-to-many relationship. Of the two entities, the source is the one whose relationship
+  /// owns the link table.
   public struct Link: Sendable, Hashable, Codable {
-    /// The name of the entity at that end.
+    /// The name of the source's entity.
     public let entity: String
-    /// The relationship of that entity.
+    /// The name of the source's relationship.
     public let relationship: String
-    /// The id at that end.
+    /// The id of the source.
     public let source: Int64
-    /// The id at the other end.
+    /// The id of the target.
     public let target: Int64
 
     /// Creates a link.
@@ -87,7 +88,7 @@ public struct ChangeSet: Sendable, Hashable {
   /// The place of a member in an ordered relationship, such as that of a song in `Album.songs`.
   ///
   /// Places are numbers with gaps between them. Members are sorted by place and then by id; members
-  /// without a place come first. Which objects are members is determined by the to-ones and the links.
+  /// without a place come first. The to-ones and the links determine which objects are members.
   public struct Placement: Sendable, Hashable, Codable {
     /// The name of the entity that has the relationship.
     public let entity: String
@@ -121,7 +122,7 @@ public struct ChangeSet: Sendable, Hashable {
   public var linked: [Link]
   /// Removed links.
   public var unlinked: [Link]
-  /// Changed places in ordered relationships: of members that moved, were added or were removed.
+  /// Changed places of members in ordered relationships. The members were moved, added or removed.
   public var placed: [Placement]
   /// The author of the changes, from ``ObjectContext/author``.
   public var author: String?
@@ -176,7 +177,7 @@ public struct ChangeSet: Sendable, Hashable {
   ///
   /// An object that is inserted and later deleted is omitted. The author and the name are those of the
   /// first set that has one; the commit is that of the last set. Takes time in proportion to the size of
-  /// the sets: keep commits that arrive one by one as they are, and merge them when needed.
+  /// the sets. So do not merge each commit as it arrives: keep the sets, and merge them when needed.
   /// - Parameter sets: The change sets, in the order of their commits.
   public init(merging sets: some Sequence<ChangeSet>) {
     var collector = ChangeCollector()
@@ -203,7 +204,7 @@ extension ChangeSet: Codable {
     case inserted, updated, deleted, linked, unlinked, placed, author, name, commit
   }
 
-  /// Decodes what ``encode(to:)`` writes, and the form of versions without ordered relationships.
+  /// Decodes what ``encode(to:)`` writes, and the form that versions without ordered relationships wrote.
   /// - Parameter decoder: The decoder to read from.
   /// - Throws: The decoder's errors.
   public init(from decoder: any Decoder) throws {
@@ -238,7 +239,7 @@ extension ChangeSet: Codable {
 }
 
 extension ChangeSet: CustomStringConvertible {
-  /// A line for each object and link, such as `updated Person 7: city, name`, without values.
+  /// A line for each object, link and place, such as `updated Person 7: city, name`, without values.
   public var description: String { lines(withValues: false).joined(separator: "\n") }
 
   /// The lines of `description` with the values, which may be secret.

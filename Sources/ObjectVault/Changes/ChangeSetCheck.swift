@@ -1,5 +1,5 @@
-// Checks whether a change set fits a store, before anything is written. What only the engine can detect,
-// such as unique values that are taken, ChangeWriter reports while it writes.
+// Checks whether a change set fits a store, before anything is written. ChangeWriter reports, while it
+// writes, what only the engine can detect, such as unique values that are taken.
 
 internal import CipherSQLite
 
@@ -15,9 +15,10 @@ struct ChangeSetCheck {
   private let names: ChangeNames
   private let connection: Connection
   private let changes: ChangeSet
-  /// The changes by id, for each entity's root by its index: within a table an id is unique.
+  /// The changes by id, for each root entity by its index: ids are unique within an inheritance
+  /// hierarchy.
   private var fates: [[Int64: (entity: EntityMapping, fate: Fate)]]
-  /// The ids that were looked up and are in the file, by the entity's index.
+  /// For each entity, by its index: the ids that a look-up has found in the file.
   private var storeState: [Set<Int64>]
 
   /// Collects the rows of the set.
@@ -46,7 +47,8 @@ struct ChangeSetCheck {
     return fate
   }
 
-  /// Compares rows and values with the file, and checks that all references will have a target.
+  /// Compares the old rows and values with the file, and checks that all new references will have a
+  /// target.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
   ///   ``StoreError/unknownEntity(name:)``.
   mutating func check() throws {
@@ -87,7 +89,7 @@ struct ChangeSetCheck {
     try checkValues(of: entity, rowID: row.rowID, values: row.new)
   }
 
-  /// Checks that a row has these values.
+  /// Checks that a row in the file has the given values.
   private func compare(_ entity: EntityMapping, rowID: Int64, with values: ChangeSet.Values) throws {
     let slots = try names.slots(of: entity, rowID: rowID, values: values)
     let found = try connection.query(
@@ -100,8 +102,8 @@ struct ChangeSetCheck {
 
   // MARK: Values
 
-  /// Checks that properties can hold the values. A stored value of another type would be found by no
-  /// comparison, and could not be read.
+  /// Checks that each property can hold its new value. A value of another type could not be read once
+  /// stored, and no comparison would find it.
   private mutating func checkValues(
     of entity: EntityMapping, rowID: Int64, values: ChangeSet.Values
   ) throws {
@@ -131,8 +133,8 @@ struct ChangeSetCheck {
     }
   }
 
-  /// Checks that a member has the place that the set names as its old one. ChangeWriter checks that it is
-  /// a member afterwards.
+  /// Checks that the member has the old place of the placement in the file. ChangeWriter checks that the
+  /// object is a member after the changes.
   private func check(_ placement: ChangeSet.Placement) throws {
     let relationship = try names.relationship(of: placement)
     let found = try connection.value(

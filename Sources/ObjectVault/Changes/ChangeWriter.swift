@@ -14,8 +14,8 @@ struct ChangeWriter {
     self.reservedIDs = reservedIDs
   }
 
-  /// Applies the changes inside a transaction that the caller opened. Everything is compared before
-  /// anything is written.
+  /// Applies the changes inside a transaction that the caller opened. The whole set is checked against
+  /// the file before anything is written.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
   ///   ``StoreError/unknownEntity(name:)``.
   func apply(_ changes: ChangeSet) throws {
@@ -32,8 +32,9 @@ struct ChangeWriter {
     for placement in changes.placed { try write(placement) }
   }
 
-  /// Checks that no row or link refers to a deleted row, unless the set deletes or changes it, too. The
-  /// engine would cascade to it or change it, and no listener would be notified.
+  /// Checks that no row or link refers to a row that will be deleted, except rows that will be deleted,
+  /// too. Otherwise the engine would delete or change the referring row, and no listener would be
+  /// notified. Updates and removals of links have been written before.
   private func checkDependents(of rows: [ChangeSet.Row]) throws {
     let byName = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
     func going(_ entity: EntityMapping) -> Set<Int64> {
@@ -68,7 +69,7 @@ struct ChangeWriter {
 
   // MARK: Rows
 
-  /// Excludes the ids of inserted rows from those that saves assign later.
+  /// Raises the high-water marks, so that saves do not assign the ids of the inserted rows.
   private func raiseMarks(_ rows: [ChangeSet.Row]) throws {
     var highest: [String: Int64] = [:]
     for row in rows {
@@ -83,8 +84,8 @@ struct ChangeWriter {
     let entity = try names.entity(row.entity)
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
     try write(entity, rowID: row.rowID, sql: entity.insertSQL, values: [.integer(row.rowID)] + values)
-    // A row with this id may have existed before. A version that no row has had keeps contexts that
-    // fetched the former row from taking the new one for it.
+    // A row with this id may have existed before. The random version keeps contexts that fetched the
+    // former row from mistaking the new row for it.
     try connection.execute(
       sql: entity.versionUpdateSQL, [.integer(RowVersions.unheardOf()), .integer(row.rowID)])
   }
@@ -111,8 +112,9 @@ struct ChangeWriter {
   }
 
   /// Deletes rows. References between them are cleared first: otherwise the engine would cascade from row
-  /// to row, and it fails beyond a thousand levels. A required reference gets an id that no row has; as
-  /// foreign keys are deferred, that is allowed until the commit, and the row is deleted before.
+  /// to row, and it fails beyond a thousand levels. A required reference gets an id that no row has.
+  /// Foreign keys are deferred, so this is allowed until the commit, and the row is deleted before the
+  /// commit.
   private func delete(_ rows: [ChangeSet.Row]) throws {
     for row in rows {
       let entity = try names.entity(row.entity)
@@ -172,8 +174,8 @@ struct ChangeWriter {
     }
   }
 
-  /// Writes the place of a member. An object that is no member any more lost its place with its reference
-  /// or its link.
+  /// Writes the place of a member. An object that is no member any more has no row to change: it lost its
+  /// place with its reference or link.
   private func write(_ placement: ChangeSet.Placement) throws {
     let relationship = try names.relationship(of: placement)
     try connection.execute(

@@ -4,14 +4,14 @@
 public enum StoreChange: Sendable, Hashable {
   /// A commit, with its changes.
   case committed(ChangeSet)
-  /// Commits were discarded because too many changes were queued. Read again what was computed from
-  /// earlier commits.
+  /// Commits were discarded because too many changes were queued, or were not recorded. Read the data
+  /// again: what was computed from earlier commits is outdated.
   case missed(commits: Int)
 }
 
 /// The commits of a store since the sequence was made, in order: see ``Store/changes(bufferingUpTo:)``.
 ///
-/// It is for one consumer: two iterators of one sequence share its elements.
+/// A sequence is for one consumer: two iterators share its elements.
 public struct StoreChanges: AsyncSequence, Sendable {
   private let queue: ChangeQueue
 

@@ -6,7 +6,7 @@ internal import CipherSQLite
 enum ContextAccess {
   /// Each read uses any pooled reader; each save has a transaction of its own.
   case pooled(ConnectionPool)
-  /// Reads inside a transaction. The pool's readers may read a part of its snapshot at the same time.
+  /// Reads inside a transaction. The pool's readers may read parts of the snapshot at the same time.
   case reading(Connection, beside: ConnectionPool)
   /// Works inside a writing transaction. The readers of `committed` see the last commit. Whether saves
   /// record their changes is decided at the beginning: a listener that is added later gets a gap, not a
@@ -41,7 +41,7 @@ enum ContextAccess {
   /// The pool whose readers see the last commit, in a write.
   var committed: ConnectionPool? { if case .writing(_, let pool, _) = self { pool } else { nil } }
 
-  /// Whether the transaction's saves record their changes; nil where each save decides.
+  /// Whether the transaction's saves record their changes; nil if each save decides.
   var isRecording: Bool? {
     switch self {
     case .pooled: nil

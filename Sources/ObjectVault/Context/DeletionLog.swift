@@ -1,7 +1,7 @@
-// A log of deleted objects: a member set in memory removes the objects that were deleted since it was
-// last read, and need not be rebuilt.
+// A log of deleted objects. With the log, a member set in memory removes the objects that were deleted
+// since the set was last read; otherwise the set would have to be rebuilt.
 
-/// The latest deletions of objects that may be in member sets which the objects cannot find, such as
+/// The latest deleted objects that may be in member sets which cannot be found from the object, such as
 /// those of many-to-manys.
 final class DeletionLog {
   // Unchecked exclusivity: each read of a to-many reads this, and it is never passed inout.
@@ -9,8 +9,8 @@ final class DeletionLog {
   @safe @exclusivity(unchecked) private(set) var count = 0
   /// The latest deleted objects.
   private var objects: [ManagedObject] = []
-  /// The most objects that are kept: the log keeps them alive, so the limit is low; sets that miss more
-  /// deletions are rebuilt, so it is not too low.
+  /// The maximum of objects in the log. It is not higher, because the log keeps the objects alive, and
+  /// not lower, because a set that has missed more deletions is rebuilt.
   private static let capacity = 1024
 
   func append(_ object: ManagedObject) {
@@ -25,8 +25,8 @@ final class DeletionLog {
     count += 1
   }
 
-  /// Returns the objects that were deleted after the first `seen`; nil when the log no longer has all of
-  /// them.
+  /// Returns the objects that were deleted since ``count`` was `seen`; nil if the log no longer has all
+  /// of them.
   func since(_ seen: Int) -> ArraySlice<ManagedObject>? {
     count - seen <= objects.count ? objects.suffix(count - seen) : nil
   }

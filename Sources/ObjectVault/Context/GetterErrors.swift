@@ -1,6 +1,6 @@
-// Errors that getters met and could not throw.
+// Errors that occurred in getters, which cannot throw.
 
-/// The errors that the getters of a context's objects met.
+/// The errors that occurred in the getters of a context's objects.
 struct GetterErrors {
   /// The errors of which the next save throws the first: ``ObjectContext/faultErrors``.
   var failures: [any Error] = []
@@ -18,7 +18,8 @@ struct GetterErrors {
     return true
   }
 
-  /// Adds the error of an unreadable value, unless it is known or there are a thousand.
+  /// Adds the error of an unreadable value, unless it is in the list already or the list has a thousand
+  /// errors.
   /// - Returns: Whether to notify the listener.
   mutating func noteUnreadable(_ error: StoreError) -> Bool {
     guard unreadable.count < 1000, !unreadable.contains(error) else { return false }

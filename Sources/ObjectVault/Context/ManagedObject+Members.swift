@@ -9,7 +9,7 @@ extension Persistable where Self: ManagedObject {
   /// user.add(status, to: \.statuses)
   /// ```
   /// `user.statuses.insert(status)` has the same effect, but copies the set, as Swift does with a value
-  /// that a property returns: that is fine for some members and slow for thousands in a loop.
+  /// that a property returns: that is fast enough for a few members, but slow for thousands in a loop.
   /// `status.user = user` is as fast as this method. In an ordered relationship the object is appended;
   /// an object that is a member already keeps its place.
   ///
@@ -27,8 +27,8 @@ extension Persistable where Self: ManagedObject {
   ///
   /// An object that is no member stays as it is, and the other members keep their order. In a
   /// many-to-many, the link to an object that is marked for deletion is removed, too: that link may be
-  /// what denies the deletion. Writing to the property leaves such a link, because the property does not
-  /// include the object.
+  /// what denies the deletion. Setting the property keeps such a link, because the property does not
+  /// include objects that are marked for deletion.
   /// - Parameters:
   ///   - object: The object to remove.
   ///   - path: The to-many.

@@ -1,8 +1,8 @@
 // Decides which new objects can be deleted. They have no rows, so their delete rules are applied in
 // memory alone.
 
-/// New objects that are to be deleted together, and the objects that their cascades delete. Whether a
-/// saved object may be deleted is decided by the save.
+/// New objects that are to be deleted together, and the objects that their cascades delete. The save
+/// decides whether saved objects may be deleted.
 struct NewDeletions {
   /// The reason why an object cannot be deleted: a member of a relationship whose delete rule is deny.
   struct Hold {
@@ -33,15 +33,15 @@ struct NewDeletions {
     var denied: [(entry: Int, relationship: RelationshipMapping)] = []
   }
 
-  /// In this order: the objects to delete; the objects that deletions of saved objects cascade to; the
-  /// objects that both cascade to.
+  /// In this order: `wanted` and `taken`, the arguments of the initializer; the objects that these
+  /// cascade to.
   private var entries: [Entry] = []
   private var indexes: [ManagedObject: Int] = [:]
   private var wantedCount = 0
   private var rootCount = 0
 
-  /// Finds the largest set that can be deleted: the set has every member of its objects' deny
-  /// relationships.
+  /// Finds the largest set of objects that can be deleted together: every member of a deny relationship
+  /// of an object in the set is in the set, too.
   /// - Parameters:
   ///   - wanted: The objects to delete.
   ///   - taken: Other objects that the save deletes, new and saved ones.
@@ -111,7 +111,8 @@ struct NewDeletions {
     }
   }
 
-  /// Notes which entries deny the deletion of others, and which entries are denied by objects outside.
+  /// Notes which entries prevent the deletion of other entries, and which entries cannot be deleted
+  /// because of objects without an entry.
   private mutating func noteHolds() {
     for index in entries.indices where entries[index].hold == nil && entries[index].object.state == .inserted
     {
@@ -128,7 +129,7 @@ struct NewDeletions {
     }
   }
 
-  /// Marks entries that cannot be deleted, and all entries that cannot be deleted because of them.
+  /// Marks the given entries as not deleted, and all entries that therefore cannot be deleted either.
   private mutating func refuse(_ held: [Int]) {
     var waiting = held
     repeat {
@@ -146,8 +147,9 @@ struct NewDeletions {
     } while !waiting.isEmpty
   }
 
-  /// Marks an entry as one that stays, and all entries that nothing else cascades to.
-  /// - Parameter waiting: Collects the entries that cannot be deleted because of these.
+  /// Marks an entry as one that is not deleted, and with it the entries that only its deletion would have
+  /// deleted.
+  /// - Parameter waiting: Collects the entries that cannot be deleted because of the marked ones.
   private mutating func keep(_ index: Int, _ waiting: inout [Int]) {
     var staying = [index]
     while let index = staying.popLast() {
@@ -161,7 +163,7 @@ struct NewDeletions {
     }
   }
 
-  /// Sets the reason for the entries that cannot be deleted because one stays.
+  /// Sets the reason for the entries that cannot be deleted because one entry is not deleted.
   /// - Returns: Those entries.
   private mutating func entriesDenied(by staying: Int) -> [Int] {
     entries[staying].denied.filter { entries[$0.entry].goes }.map { denied in
@@ -186,8 +188,8 @@ struct NewDeletions {
   }
 }
 
-/// New objects whose deletion was denied. They stay as they are until the next save, which decides about
-/// all of them together.
+/// New objects whose deletion was denied. These objects are unchanged until the next save, which decides
+/// about all of them together.
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
   /// The reasons that were found. A reason may no longer apply at the save, which decides again.

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Makes the objects in memory agree with the rows that a save has written.
+  /// Updates the objects in memory to the rows that a save has written.
   func adopt(_ plan: SavePlan) {
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
@@ -64,7 +64,7 @@ extension ObjectContext {
     packer: inout RowPacker
   ) {
     let row = object.withOverlay { overlay in
-      // The overlay is no longer needed after this.
+      // This changes the overlay, which is not needed afterwards.
       resolve(overlay, of: entity, by: plan)
       // The values of a new object become its row. The row of an updated object is packed from row and
       // overlay, next to the other rows of the save: the memory of the changed values may be fragmented.
@@ -92,8 +92,9 @@ extension ObjectContext {
 
   // MARK: Deletions
 
-  /// Makes faults of objects whose rows lost a reference by SQL: their row and version in memory are
-  /// outdated.
+  /// Updates the objects whose rows lost a reference by SQL: their rows in memory are outdated. Objects
+  /// without changes become faults. The others get the new version, and nil as the to-one unless it was
+  /// set since.
   private func forgetReleased(_ deletion: PlannedDeletion) {
     for (entity, slot, ids) in deletion.released {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
@@ -120,9 +121,9 @@ extension ObjectContext {
     }
   }
 
-  /// Removes a deleted object from the member sets of the objects that it refers to. Sets that it cannot
-  /// find, through links of a many-to-many or because its row was never fetched, remove it when they are
-  /// next read: they look it up in the deletion log.
+  /// Removes a deleted object from the member sets of the objects that it refers to. The sets of
+  /// many-to-manys cannot be found from the object, nor can any set if the object's row was never
+  /// fetched. These sets remove the object at their next read, by the deletion log.
   private func leaveSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
     let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }

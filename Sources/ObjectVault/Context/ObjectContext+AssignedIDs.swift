@@ -11,8 +11,8 @@ extension ObjectContext {
     return pending.given.final(object.rowID) ?? object.rowID
   }
 
-  /// Assigns ids to all new objects that have none. They are above all ids in the file and all assigned
-  /// before.
+  /// Assigns final ids to all new objects that have none. The ids are above all ids in the file and all
+  /// ids that were assigned before.
   private func giveIDs(on connection: Connection) throws {
     let ids = RowIDs(connection: connection, reserved: reservedIDs)
     var isKnown: Set<Int> = []
@@ -36,7 +36,8 @@ extension ObjectContext {
     return .integer(pending.given.final(id) ?? id)
   }
 
-  /// Returns the new object that was assigned an id and has no row yet.
+  /// Returns the new object that was assigned the given final id and has no row yet; nil if there is
+  /// none.
   func promised(_ map: IdentityMap, _ id: Int64) -> ManagedObject? {
     pending.given.isEmpty ? nil : pending.given.temporary(id, table: map.table).flatMap(map.find)
   }

@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Changes the pending changes. Objects that they no longer retain are released afterwards, because the
-  /// deinit of a user's class may access the pending changes.
+  /// Calls `body` to change `pending`. Objects that `body` removes are released only after it has
+  /// returned, because the deinit of a user's class may access `pending`.
   @discardableResult func changePending<Result>(_ body: (inout PendingChanges) -> Result) -> Result {
     let former = pending
     let result = body(&pending)
@@ -40,8 +40,8 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Releases the relationships of released objects. That may release more objects, which add theirs to
-  /// the list; the loop replaces a deep recursion.
+  /// Releases the relationships of released objects. This may release more objects, which add their
+  /// relationships to the list: the loop replaces a deep recursion.
   func releaseExtras() {
     guard !isReleasing else { return }
     isReleasing = true
@@ -71,7 +71,7 @@ extension ObjectContext {
     let going = entitiesThatMayGo
     var found = pending.entities.union(going)
     for entity in going.map({ core.mapping.entities[$0] }) {
-      // Links of a many-to-many are removed; the rows at the other end do not change.
+      // Links of a many-to-many are removed; the rows of the related entity do not change.
       for relationship in entity.relationships where relationship.join == nil {
         found.formUnion(relationship.destination.branch.map(\.index))
       }
@@ -152,8 +152,8 @@ extension ObjectContext {
     }
   }
 
-  /// Runs `body` with a connection to read from, and the state of the file before the read began, where
-  /// it is known.
+  /// Runs `body` with a connection to read from, and with the state of the file before the read began;
+  /// nil if it is unknown.
   func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else {
       return try withConnection { try body($0, $0.stateBeforeTransaction) }
@@ -164,7 +164,8 @@ extension ObjectContext {
     }
   }
 
-  /// Runs `body` with all its reads in one snapshot of the file. Otherwise each read would have its own.
+  /// Runs `body` with all its reads in one snapshot of the file. Otherwise each read would have its own
+  /// snapshot.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
     return try pool.withReader { connection in
@@ -185,7 +186,7 @@ extension ObjectContext {
     return try withSnapshot { try withConnection { try $0.withPendingRows(ids, body) } }
   }
 
-  /// Runs a read after it has checked that the tables were not migrated meanwhile; otherwise throws.
+  /// Runs a read, in one snapshot with a check that the store was not migrated since it was opened.
   private func checked<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws
     -> Result
   {
@@ -196,8 +197,8 @@ extension ObjectContext {
     }
   }
 
-  /// Runs a read. If it fails because the tables were migrated meanwhile, the error states that, not that
-  /// a table is missing.
+  /// Runs a read. If it fails because the store was migrated since it was opened, the error states the
+  /// migration, not that a table is missing.
   func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result {
     do { return try body(connection) } catch let error as SQLError {
       if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }

@@ -9,8 +9,8 @@ extension ObjectContext {
   /// The save applies delete rules: to objects in memory one by one, to other rows by SQL. A new object
   /// has no row, so it is removed at once and its delete rules are applied at once. If a rule denies the
   /// deletion of the object, or of a new object that it cascades to, nothing is deleted until the save.
-  /// The save then decides about all such deletions together with the others, and throws if one is still
-  /// denied. Deleting a new object twice is no error.
+  /// The save then decides about all denied deletions together with the other deletions, and throws if
+  /// one is still denied. Deleting a new object twice is no error.
   /// - Parameter object: The object to delete. An object of another context is not deleted, and an error
   ///   is noted in ``faultErrors``.
   public func delete(_ object: ManagedObject) {
@@ -33,7 +33,7 @@ extension ObjectContext {
     let former = deniedDeletions
     // Objects that only these deletions retain are released on return, when nothing is being changed.
     defer { withExtendedLifetime(former) {} }
-    // Some may have been deleted since.
+    // Some of the objects may have been deleted since their deletion was denied.
     let deletions = NewDeletions(
       former.objects.filter { $0.state == .inserted }, with: try objectsTakenAlong())
     deniedDeletions = DeniedDeletions()
@@ -56,8 +56,8 @@ extension ObjectContext {
     }
   }
 
-  /// Removes a new object, or marks a saved one for the next save, with all objects in memory that their
-  /// delete rules affect.
+  /// Removes a new object and all objects that it cascades to, or marks a saved object for deletion. The
+  /// save applies the delete rules of saved objects.
   private func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {

@@ -7,8 +7,8 @@ extension ObjectContext {
   /// try context.insert(entity: "User") { $0["name"] = "Binger" }
   /// ```
   ///
-  /// It has the constant defaults of the model, and an id as described at ``insert(_:_:)``; ``save()``
-  /// writes its row. Defaults that Swift computes, such as `Date.now`, exist only in classes.
+  /// The object has the constant defaults of the model, and an id as described at ``insert(_:_:)``;
+  /// ``save()`` writes its row. Defaults that Swift computes, such as `Date.now`, exist only in classes.
   /// - Parameters:
   ///   - name: The entity's name.
   ///   - configure: Sets the object's properties. When it throws, the object is removed.

@@ -3,9 +3,9 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Returns the object of a row, as a fault when it is not in memory. For an entity with subentities
-  /// only the row determines the class, so it is read at once; nil when there is no row. With `tells`, a
-  /// missing row is noted as an error.
+  /// Returns the object of a row; a fault if the object is not in memory. For an entity with subentities
+  /// the row determines the class, so the row is read at once, and the result is nil if there is none.
+  /// With `tells`, a missing row is noted as an error.
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
     let map = maps[entity.index]
     if let known = map.find(id) {
@@ -105,9 +105,9 @@ extension ObjectContext {
     }
   }
 
-  /// Reads the row of an object that has none in memory. When the file has no such row, the object
-  /// becomes invalid, until a row with its id is found again. Only that makes an object with a row
-  /// invalid while its context exists: a read that fails proves nothing about the row.
+  /// Reads the row of an object whose row is not in memory. When the file has no such row, the object
+  /// becomes invalid, until a row with its id is found again. Nothing but a missing row makes a saved
+  /// object invalid here: a read that fails proves nothing about the row.
   /// - Parameter entity: The entity whose rows are wanted.
   /// - Returns: The object of the row; another object if another program has changed the entity of the
   ///   row; nil if there is no row of the entity.
@@ -141,7 +141,8 @@ extension ObjectContext {
       try connection.withStatement(sql: entity.rowSQL) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
-        // Taken out of the context while in use: the initializer of a class may fire another fault.
+        // The packer is taken out of the context while it is in use: the initializer of a class may fire
+        // another fault.
         var packer = single.packer.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
         defer { single.packer = packer }
         return entity.isInHierarchy
@@ -169,8 +170,8 @@ extension ObjectContext {
     }
   }
 
-  /// Returns the proof that the objects of an entity have a class.
-  /// - Throws: ``StoreError/unknownEntity(name:)`` when they have not.
+  /// Returns the proof that the objects of an entity are of a class.
+  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are not.
   func proof<Object: ManagedObject>(
     _ type: Object.Type, _ entity: EntityMapping
   ) throws(StoreError) -> ClassProof<Object> {
@@ -199,8 +200,8 @@ extension ObjectContext {
       let slot = relationship.slot
       var faults: [Int64] = []
       if relationship.destination.hasChildren {
-        // Where a target's class is unknown, each target would be read by a query: the query below reads
-        // them all.
+        // A target's class is unknown until its row is read. The query below reads the rows of all
+        // targets; otherwise each would need a query of its own.
         let map = maps[relationship.destination.index]
         for owner in owners {
           guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isUnread != false else {
@@ -214,7 +215,8 @@ extension ObjectContext {
           if let fault = owner.toOneFault(slot, in: map) { faults.append(fault) }
         }
       }
-      // Sorted and without duplicates, and no set of objects, which would cost as much as the rest.
+      // The ids are sorted and without duplicates. A set of objects would cost as much as the rest of the
+      // function.
       let found = try scan(relationship.destination).rows(RowIDSet(faults).ids)
       guard relationship.destination.hasChildren else { return }
       // Nothing else retains the objects yet.
@@ -222,8 +224,8 @@ extension ObjectContext {
     }
   }
 
-  /// Returns the objects at the other end of a prefetched relationship, each once, including those that
-  /// were in memory before.
+  /// Returns the targets or members of a prefetched relationship, each once, including those that were in
+  /// memory before.
   func otherEnds(_ relationship: RelationshipMapping, of owners: [ManagedObject]) -> [ManagedObject] {
     let slot = relationship.slot
     return Array(

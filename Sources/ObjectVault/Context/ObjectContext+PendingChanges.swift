@@ -26,7 +26,7 @@ extension ObjectContext {
     }
   }
 
-  /// The differences from the file.
+  /// The differences between the objects in memory and the file.
   private var changesInMemory: ChangeSet {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
@@ -88,8 +88,7 @@ extension ObjectContext {
     return target?.state == .deleted || (target == nil && id < 0) ? .null : known(value)
   }
 
-  /// Combines written and unwritten changes, without references to objects that are deleted in memory
-  /// alone.
+  /// Returns changes without references to objects whose deletion is not written yet.
   private func remaining(_ changes: ChangeSet) -> ChangeSet {
     var all = ChangeCollector()
     let isGone = { (entity: EntityMapping?, id: Int64) in

@@ -12,8 +12,8 @@ extension ObjectContext {
     publish(written.changes)
   }
 
-  /// Notifies the listeners of a commit. Called before the next one. nil is a commit that was not
-  /// recorded.
+  /// Notifies the listeners of a commit. Called before the next one. nil stands for the changes of a
+  /// commit that was not recorded.
   func publish(_ collector: ChangeCollector?) {
     guard let collector else { return core.feed.skip() }
     guard !collector.isEmpty else { return }

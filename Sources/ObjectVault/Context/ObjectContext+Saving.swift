@@ -37,7 +37,8 @@ extension ObjectContext {
       reason: failure.reason, holder: holder)
   }
 
-  /// Returns the known id of an object: inside a write the final id for a temporary one.
+  /// Returns the final id for the temporary id of a new object, if one was assigned inside a write;
+  /// otherwise the id itself.
   private func knownID(_ id: Int64, _ name: String) -> Int64 {
     guard id < 0, let entity = core.mapping.entity(named: name) else { return id }
     return maps[entity.index].find(id)?.knownRowID ?? id
@@ -51,7 +52,7 @@ extension ObjectContext {
     if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
-      // Changes that cancelled each other out are finished, too.
+      // Pending changes that cancel each other out are cleared, too.
       if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
       return
     }
@@ -98,8 +99,8 @@ extension ObjectContext {
 
   /// Discards all changes since the last save.
   ///
-  /// New objects become invalid. The others have the values in the store again, so that those whose rows
-  /// were deleted meanwhile become invalid, too. Errors of the discarded changes are removed from
+  /// New objects become invalid. All others have the values in the store again; those whose rows were
+  /// deleted meanwhile become invalid, too. Errors of the discarded changes are removed from
   /// ``faultErrors``.
   ///
   /// Runs one query for each entity with changed objects, to find the rows that are missing; not inside
@@ -124,8 +125,8 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Makes faults without a row invalid. Where the file cannot be read they stay faults: the next getter
-  /// reads again and reports the error.
+  /// Makes faults invalid if their rows do not exist. If the file cannot be read, they stay faults: the
+  /// next getter reads again and reports the error.
   private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
     // In a transaction no other connection deletes rows.
     guard case .pooled = access else { return }
@@ -144,7 +145,7 @@ extension ObjectContext {
     }
   }
 
-  /// Raises the marks, so that assigned ids that no row will have are not issued again.
+  /// Raises the high-water marks, so that assigned ids that no row will have are not issued again.
   private func keepGivenIDs() throws {
     guard !pending.given.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {

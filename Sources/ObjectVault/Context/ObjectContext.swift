@@ -15,9 +15,9 @@ internal import CipherSQLite
 /// actor uses them at a time, and the compiler checks it. Get a context from ``Store/makeContext()``, or
 /// inside ``Store/read(_:)`` and ``Store/write(_:)``.
 ///
-/// An object is kept alive by the references of your code, by the context while it has unsaved changes,
-/// and by objects whose relationships it was read through. Objects that refer to each other that way live
-/// as long as the context: use separate contexts for long work.
+/// An object is kept alive by the references of your code, by the context while the object has unsaved
+/// changes, and by the objects through whose relationships it was read. Objects that refer to each other
+/// that way live as long as the context: use separate contexts for long work.
 public final class ObjectContext: ObjectHost {
   let core: StoreCore
   let access: ContextAccess
@@ -34,7 +34,7 @@ public final class ObjectContext: ObjectHost {
     var readers: [SingleRows?] = []
   }
 
-  /// The objects by row.
+  /// The objects in memory, by entity and id.
   package let maps: IdentityMaps
   let canWrite: Bool
   /// The cancellable call that all work of this context is part of; nil for a context that is used
@@ -46,7 +46,7 @@ public final class ObjectContext: ObjectHost {
   let index = PendingIndex()
   /// The connection of a read with several queries in one snapshot; nil outside of such a read.
   var snapshot: Connection?
-  /// Deletions after which member sets in memory may include objects that are no members any more.
+  /// The latest deletions: member sets in memory may still include the deleted objects.
   let deletions = DeletionLog()
   /// The relationships of released objects, which are still to be released: see the deinit of
   /// ``ManagedObject``.
@@ -65,8 +65,8 @@ public final class ObjectContext: ObjectHost {
   @usableFromInline let mark: StoreFingerprint
   /// What the saves of the transaction have written.
   var written = Written()
-  /// The closure that is called with each property that is read by name, and its row; nil when no check
-  /// needs it.
+  /// The closure that is called with each property that is read by name, and with the id of the object's
+  /// row; nil if no check needs it.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
 
   var errors = GetterErrors()
@@ -164,8 +164,7 @@ public final class ObjectContext: ObjectHost {
       note(StoreError.unknownEntity(name: "\(type)"))
       return making { type.init() }
     }
-    // The type's dynamic class may be a subclass of `Object`: the map makes objects of exactly that
-    // class.
+    // At run time `type` may be a subclass of `Object`: the map makes objects of exactly that class.
     let object = unsafe map._withUnsafeGuaranteedRef { map in
       map.entity.parent == nil
         ? making { type.init() } : unsafe unsafeDowncast(map.make(), to: Object.self)
@@ -204,10 +203,10 @@ public final class ObjectContext: ObjectHost {
   /// If the row no longer exists, getters return the values that were read last, and the object becomes
   /// ``ManagedObject/State/invalid``. The error is in ``faultErrors``.
   ///
-  /// A changed to-one is reverted at both ends. In a one-to-one, an object that took its place is
-  /// reverted, too. Changes of to-manys, and of a to-one whose column is at the other end, belong to the
-  /// other objects and stay; use ``rollback()`` for them. Where only the order of members was changed,
-  /// the order of the store is restored.
+  /// A changed to-one is reverted at both ends. In a one-to-one, another object that was set to the
+  /// stored target meanwhile is reverted, too. Changes of to-manys, and of a to-one whose column is at
+  /// its inverse, belong to the related objects and stay; use ``rollback()`` for them. If only the order
+  /// of members was changed, the order of the store is restored.
   ///
   /// In ``Store/write(_:)`` the row is that of the transaction.
   /// - Parameter object: An object of this context; others are ignored.
@@ -223,8 +222,8 @@ public final class ObjectContext: ObjectHost {
   /// Discards the changes of an object, and its row in memory.
   func forget(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
-    // It stays in the list of updated objects, which a save scans: removing each by itself would take
-    // quadratic time.
+    // The object stays in the list of updated objects, which a save scans: removing single objects from
+    // it would take quadratic time.
     index.wake(object)
     if object.isRegistered, object.overlay != nil { pending.didRefresh() }
     object.overlay = nil
@@ -238,7 +237,8 @@ public final class ObjectContext: ObjectHost {
     unsafe map(of: type)?._withUnsafeGuaranteedRef { $0.entity }
   }
 
-  /// Returns the map of a class's objects. The last lookup is cached.
+  /// Returns the map of a class's objects; nil if the store's schema does not have the class. The last
+  /// lookup is cached.
   @inline(__always) func map(of type: ManagedObject.Type) -> Unmanaged<IdentityMap>? {
     if let last = unsafe lastMap, last.type == ObjectIdentifier(type) { return unsafe last.map }
     return unsafe remembered(type)
@@ -270,8 +270,8 @@ extension ObjectContext {
   func page(_ map: IdentityMap) -> RowPage {
     let needed = RowDraft.fixedBytes(map.entity.slotCount)
     if let page = map.draftPage, page.hasRoom(needed) { return page }
-    // Small where few objects of the entity are written: each object keeps its page alive, and the map
-    // the last page.
+    // The first page is small, and each further one is twice as large, up to a limit: each object keeps
+    // its page alive, and the map keeps the last page alive.
     let made = RowPage(capacity: max(needed, min(max(512, (map.draftPage?.capacity ?? 0) &* 2), 65_536)))
     map.draftPage = made
     return made

@@ -10,7 +10,7 @@ final class StoreCore: Sendable {
   /// The value of ``MetaTable/Entry/generation`` when the store was opened; another value in the file
   /// means that the store was migrated elsewhere. nil in a store that is being created.
   let generation: Int64?
-  /// The mark of the store, by which ids of other stores are recognized.
+  /// The fingerprint by which ids of other stores are recognized.
   let mark: StoreFingerprint
   /// The text of the store's id.
   let id: String?
@@ -39,12 +39,12 @@ final class StoreCore: Sendable {
 
   deinit { feed.end() }
 
-  /// Updates the statistics that fetches are planned by.
+  /// Updates the statistics by which fetches are planned.
   func learn(nilColumns: TableStatistics.NilColumns) {
     for entity in mapping.entities {
       entity.nilColumns.withLock { $0 = nilColumns[entity.table] ?? [] }
     }
-    // All plans: a plan may use other tables, too.
+    // All fetches are planned anew: a plan may use the tables of other entities.
     for plans in plans { plans.planAnew() }
   }
 

@@ -14,7 +14,7 @@ struct UncommittedChanges {
   /// The connection of the write.
   let now: Connection
 
-  /// Returns all differences as a change set. What was changed and changed back is not included.
+  /// Returns all differences as a change set. A value that was changed and changed back is not included.
   func collected() throws -> ChangeCollector {
     var collector = ChangeCollector()
     var gone: [Int: [Int64: Row]] = [:]
@@ -77,7 +77,7 @@ struct UncommittedChanges {
     return found
   }
 
-  /// Adds the links that were written, and those that were removed with rows.
+  /// Adds the links that the write has added or removed, and the links of deleted rows.
   private func collectLinks(_ gone: [Int: [Int64: Row]], _ collector: inout ChangeCollector) throws {
     for relationship in mapping.relationships {
       guard let (table, isSource) = relationship.join, isSource else { continue }

@@ -1,8 +1,8 @@
 // Compares a key path that begins at a class with the key path of a property of a superclass. Key paths
 // are equal in Swift only when their root types and components are, and none can be converted from one
-// class to the other. When both are appended to a path with another root, they have one root type, and
-// only their components can differ: a computed property has another component than the property that it
-// reads.
+// class to the other. After both are appended to one path with another root, their root types are equal,
+// and only their components can differ: the component of a computed property differs from that of the
+// property that it reads.
 
 enum KeyPathComparison {
   private final class Holder<Value> {
@@ -29,7 +29,8 @@ enum KeyPathComparison {
       }
       return _openExistential(type(of: property).valueType, do: isSame)
     }
-    // Opened explicitly: the compiler opens only types of protocols, and these may be any type.
+    // Opened explicitly: the compiler opens only existentials of protocols, and these types may be of any
+    // kind.
     return _openExistential(type(of: property).rootType, do: isSame)
   }
 }

@@ -7,11 +7,11 @@
 // Instead, the values that the path returns for several prototypes are compared with the values that
 // their getters returned.
 //
-// A property of a superclass of the root has a key path that begins at the superclass. Both are compared
-// after they are appended to a path that ends at either class (KeyPathComparison).
+// A property of a superclass of the root has a key path that begins at the superclass. KeyPathComparison
+// compares it with the path.
 //
-// The printed form of a key path is never a reason to accept it. It rejects paths that would trap when
-// nil is tried.
+// The printed form of a key path is never a reason to accept the path. It only serves to reject paths
+// that would trap if a to-one returned nil.
 
 internal import CipherSQLite
 
@@ -75,8 +75,8 @@ enum KeyPathResolver {
     return first.names
   }
 
-  /// Checks a path with other values. A computed property at its end may return what it read for some
-  /// values, as `abs(size)` does, but not for all.
+  /// Checks a path with other values. For some values a computed property at the end of the path may
+  /// return the value that it read, as `abs(size)` does, but not for all.
   private static func check(
     _ keyPath: AnyKeyPath, root: ManagedObject.Type, with values: Recording.Values, names: [String]
   ) throws(KeyPathError) {
@@ -98,7 +98,7 @@ enum KeyPathResolver {
 struct PrintedKeyPath {
   /// The number of properties in the path.
   let count: Int
-  /// Whether there is a `!` after one of them.
+  /// Whether there is a `!` after one of these properties.
   let isForced: Bool
 
   /// Parses the printed form. Returns nil when it has another form, as on older systems.
@@ -124,7 +124,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case otherRoot
     /// No property was read.
     case noProperty
-    /// The path returns something other than what was read.
+    /// The path returns another value than the getter of the last property.
     case computed([String])
     /// The path contains a `!` after a to-one, or returns a value where a to-one is nil.
     case unwrapped([String])
@@ -134,8 +134,8 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
   let problem: Problem
 
   init(path: AnyKeyPath, root: ManagedObject.Type, problem: Problem) {
-    // For messages only. A computed property may be printed as an address, which is of no use to a
-    // reader.
+    // `text` is for messages only. A computed property may be printed as an address, which is of no use
+    // there.
     let (text, value) = ("\(path)", type(of: path).valueType)
     self.text = text.contains("<computed") ? "a key path of \(root) with a value of type \(value)" : text
     self.root = "\(root)"

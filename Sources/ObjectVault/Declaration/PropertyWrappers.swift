@@ -1,4 +1,4 @@
-// The property wrappers of attributes and to-ones; that of to-manys is in ToMany. Each stores only its
+// The property wrappers of attributes and to-ones; ToMany has that of to-manys. A wrapper stores only its
 // slot number and calls a function of the object that it is in.
 //
 // Every argument is an autoclosure: wrappers are initialized for each fetched row, which needs only the
@@ -15,9 +15,9 @@
 /// ```
 ///
 /// A value after `=` is the default of new objects. Reading takes some nanoseconds and decodes the value
-/// on access; reading a fault fetches its row. A getter cannot throw: when the row is missing or the
-/// store fails, it returns the type's placeholder, and the object becomes invalid. The error is added to
-/// ``ObjectContext/faultErrors`` and thrown by the context's next save.
+/// on access; reading a fault fetches its row. A getter cannot throw: if the row is missing or cannot be
+/// read, it returns the type's placeholder, and the error is added to ``ObjectContext/faultErrors`` and
+/// thrown by the context's next save. If the row is missing, the object also becomes invalid.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   // Two bytes: every object of every fetch has one of these for each property.
@@ -112,8 +112,8 @@ public struct Attribute<Value: AttributeValue> {
 /// Reading returns an object whose row is fetched on first use. Writing updates the inverse as well.
 ///
 /// Two to-ones can be inverses of each other: a one-to-one, in which no two objects refer to the same
-/// one. The end without `inverse:` has the column, with a unique index. The other end is looked up: the
-/// first read, or the first write of either end of a stored object, runs a query unless that end was
+/// target. The to-one without `inverse:` has the column, with a unique index. The other one is looked up:
+/// its first read, or the first write of either one in a stored object, runs a query unless it was
 /// prefetched.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject> {
@@ -123,7 +123,7 @@ public struct ToOne<Target: ManagedObject> {
   /// - Parameters:
   ///   - first: An option.
   ///   - second: Another option.
-  ///   - inverse: The relationship at the target that is the inverse of this one.
+  ///   - inverse: The relationship of the target's class that is the inverse.
   ///   - onDelete: The effect on the target when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,

@@ -1,5 +1,5 @@
-// Records what the getters of prototypes are called for: the properties that were read and the values
-// that were returned.
+// Records the calls of prototypes' getters: the properties that were read and the values that were
+// returned.
 
 internal import CipherSQLite
 private import Foundation
@@ -12,13 +12,13 @@ final class Recording: GetterProbe {
     case plain
     /// The sample with this index for each attribute, and an object for each to-one.
     case sample(Int)
-    /// nil for each to-one. Paths that trap on nil are not read with it: the printed form and the other
-    /// values have ruled them out.
+    /// nil for each to-one. Paths that would trap on nil were rejected before, by the printed form and
+    /// the other values.
     case nothing
   }
 
-  /// More reads than a path has. Beyond this limit to-ones return no more objects, so that a computed
-  /// property that calls itself ends.
+  /// More reads than any path needs. After this number to-ones return nil, so that a computed property
+  /// that calls itself ends.
   private static let maximumReads = 64
 
   private let values: Values
@@ -29,7 +29,7 @@ final class Recording: GetterProbe {
   private(set) var sampleCount = 0
   /// Whether a to-one returned nil.
   private(set) var isCut = false
-  /// Whether a to-one was read: a nil in its place would end the path early.
+  /// Whether a to-one was read, whose value nil would end the path early.
   private(set) var isCutByNil = false
   /// Whether each read was on the object that the previous one returned.
   private var isChain = true
@@ -59,7 +59,7 @@ final class Recording: GetterProbe {
   }
 
   /// The key path of the reads, with `!` after each to-one but the last. It is composed from its end:
-  /// otherwise Swift keeps markers in it that a written path does not have, and the two are unequal.
+  /// otherwise Swift adds markers that a written path does not have, and the two paths are unequal.
   var path: AnyKeyPath? {
     var path: AnyKeyPath?
     for link in links.reversed() { path = path.map { link.appending(path: $0) } ?? link }
@@ -106,7 +106,7 @@ final class Recording: GetterProbe {
     note(object, name: properties.first { $0.slot == slot }?.name ?? "?", property)
   }
 
-  // MARK: What getters give
+  // MARK: Results of getters
 
   func attribute<Value: AttributeValue>(
     of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
@@ -133,7 +133,8 @@ final class Recording: GetterProbe {
     note(object, slot: slot, property)
     isCutByNil = true
     if case .nothing = values { isCut = true }
-    // A computed property may read a to-one again and have a `!` after it: each read returns an object.
+    // A computed property may read a to-one repeatedly, with a `!` after it. So each read returns an
+    // object.
     guard !isCut, names.count < Self.maximumReads else {
       isLast = { value, _ in Self.unwrapped(value) == nil }
       return nil
@@ -187,7 +188,7 @@ extension Optional: OptionalValue {
 }
 
 extension AttributeValue {
-  /// A value that computed properties seldom trap on, as they may on 0 and nil.
+  /// A value that makes few computed properties trap; 0 and nil make more of them trap.
   fileprivate static var plain: Self {
     attributeType.plain.flatMap { Self(stored: $0) } ?? placeholder
   }
@@ -240,7 +241,7 @@ extension AttributeType {
     }
   }
 
-  /// The second sample, without the others: it is made for every property in a key path.
+  /// The second of ``samples``, made without the others: each property in a key path needs it.
   fileprivate var plain: SQLValue? {
     switch traits.storage {
     case .integer where traits.isTruth: return 0
@@ -253,7 +254,8 @@ extension AttributeType {
     }
   }
 
-  /// Returns small numbers, and one near each end of the range; none is the negative of another.
+  /// Returns small numbers, and one near each end of the range; these two are not the negatives of each
+  /// other.
   private static func samples(_ range: ClosedRange<Int64>) -> [Int64] {
     let high = min(range.upperBound - range.upperBound / 8, 7_000_000_000_000_001)
     let low = max(range.lowerBound - range.lowerBound / 6, -9_000_000_000_000_003)
@@ -262,7 +264,7 @@ extension AttributeType {
 }
 
 extension SQLValue {
-  /// For JSON: copies with other strings or other numbers, and the value itself.
+  /// The value itself; for JSON, before it copies with other strings or other numbers.
   fileprivate var variations: [SQLValue] {
     guard case .text(let text) = self,
       let json = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)

@@ -51,16 +51,16 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
     return copy
   }
 
-  /// Declares that the entity had another name in an earlier version, as the class had.
+  /// Declares that the entity had another name in an earlier version, before the class was renamed.
   ///
   /// ```swift
   /// Entity(Person.self).renamed(from: "Human")
   /// ```
   ///
-  /// Proposed steps then rename the entity, instead of dropping one and creating another: in
-  /// `new --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. It
-  /// applies while the steps have an entity with the former name and none with the new one; once a step
-  /// has renamed it, `lint` reports that it should be removed.
+  /// Proposed steps then rename the entity, instead of dropping one entity and creating another: in
+  /// `new --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. The
+  /// declaration applies while the steps have an entity with the former name and none with the new one.
+  /// Once a step has renamed the entity, `lint` reports that the declaration should be removed.
   /// - Parameter name: The former name.
   /// - Returns: The entity with the former name.
   public func renamed(from name: String) -> Self {
@@ -197,8 +197,8 @@ private struct SchemaCollector {
   var bindings: [String: ClassBinding] = [:]
   var faults: [SchemaFault] = []
 
-  /// The entities whose superclass is not the class of the entity that has its name: nested classes can
-  /// share a name.
+  /// The faults of entities whose superclass is not in the schema, although another class with its name
+  /// is: nested classes can share a name.
   var strangers: [SchemaFault] {
     bindings.sorted { $0.key < $1.key }.compactMap { name, binding in
       guard let parent = binding.description.parent, let above = bindings[String(describing: parent)],
@@ -257,8 +257,8 @@ private struct SchemaCollector {
         isIndexed: options.contains(.indexed) && !options.contains(.unique))
       if let initial {
         do {
-          // A default that differs between two calls is computed for each object and is not part of the
-          // schema.
+          // A default that differs between two calls, or is a date or UUID, is computed for each object
+          // and is not part of the schema.
           let (first, second) = (try initial(), try initial())
           if type != .date, type != .uuid, first == second { attribute.defaultValue = DefaultValue(first) }
         } catch {

@@ -1,5 +1,5 @@
-// The property wrapper of relationships with many members. The property's type determines whether they
-// have an order.
+// The property wrapper of relationships with many members. The property's type determines whether the
+// members have an order.
 
 /// A relationship to any number of objects: a `Set`, or an `Array` where the members have an order.
 ///
@@ -12,8 +12,9 @@
 /// @ToMany(inverse: \Song.album, onDelete: .cascade) var songs: [Song]
 /// ```
 ///
-/// Declare the inverse on one side only, on either one; on both, Swift reports a circular reference. A
-/// to-many without any inverse is many-to-many. The members are fetched when the property is first read.
+/// Declare the inverse at one of the two relationships only; if both declare it, Swift reports a circular
+/// reference. A to-many without any inverse is many-to-many. The members are fetched when the property is
+/// first read.
 ///
 /// An array is read in its order, and an array that is written sets the order. Duplicates are dropped;
 /// the first occurrence wins, as in an `NSOrderedSet`; to exchange two members, use `swapAt`. Setting the
@@ -21,9 +22,9 @@
 /// a member does not change its version, and if two contexts move members, the later save wins.
 ///
 /// Writing the whole property compares it with its former value, which takes time in proportion to the
-/// members. So do `append`, `insert(_:at:)` and `swapAt` on it: appending ten thousand members one by one
-/// takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number of members: it
-/// takes some milliseconds for ten thousand.
+/// members. `append`, `insert(_:at:)` and `swapAt` write the whole property: appending ten thousand
+/// members one by one takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number
+/// of members: it takes some milliseconds for ten thousand.
 @propertyWrapper
 public struct ToMany<Members: RelatedMembers> {
   @usableFromInline let slot: UInt16
@@ -31,7 +32,7 @@ public struct ToMany<Members: RelatedMembers> {
   /// Declares a relationship.
   /// - Parameters:
   ///   - first: An option.
-  ///   - inverse: The relationship at the members that is the inverse of this one.
+  ///   - inverse: The relationship of the members' class that is the inverse.
   ///   - onDelete: The effect on the members when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,

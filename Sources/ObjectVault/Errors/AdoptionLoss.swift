@@ -8,7 +8,7 @@ public struct AdoptionLoss: Sendable, Hashable, Codable {
   public let name: String
   /// The number of rows; 0 where they could not be counted.
   public let rows: Int64
-  /// Why they cannot be imported.
+  /// Why the rows or values cannot be imported.
   public let reason: String
 
   package init(name: String, rows: Int64, reason: String) {

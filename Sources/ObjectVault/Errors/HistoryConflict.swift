@@ -4,19 +4,19 @@ private import CipherSQLite
 
 /// A conflict between the steps of a program and the history of a store.
 public enum HistoryConflict: Sendable, Hashable {
-  /// A step was changed after it was applied; `difference` lists the lines.
+  /// A step was changed after it was applied; `difference` lists the lines that differ.
   case edited(number: Int, name: String, applied: String, found: String, difference: [String])
   /// A step in a generated `Embedded.swift` has a text that does not match its checksum.
   case misembedded(number: Int, name: String)
   /// A step ran with another text than the one that was folded into a later step: its file was edited in
   /// between.
   case refolded(number: Int, name: String, applied: String, found: String, into: Int, intoName: String)
-  /// A step that others were folded into makes another model than they did: its file was edited since.
+  /// A step into which others were folded makes another model than those: its file was edited since.
   /// `difference` lists the differences.
   case foldEdited(number: Int, name: String, difference: [String])
   /// An applied step is missing from the program's steps.
   case missing(number: Int, name: String)
-  /// Another step has the number under which this one was applied.
+  /// The program's steps have another step, `found`, under the number of an applied step.
   case reordered(number: Int, applied: String, found: String)
   /// A number is missing from the steps.
   case gap(Int)
@@ -24,8 +24,8 @@ public enum HistoryConflict: Sendable, Hashable {
   case noVersion(Int, last: Int)
   /// Several steps have the same number; `files` are their files, sorted by name.
   case duplicate(number: Int, files: [String])
-  /// No step continues from this version: the steps after it were folded into one for new stores, after a
-  /// release.
+  /// No step continues from this version: the steps after it were folded into one, which only creates new
+  /// stores. `release` is the last release that has the single steps, if one is recorded.
   case folded(version: Int, into: Int, name: String, release: String?)
 }
 

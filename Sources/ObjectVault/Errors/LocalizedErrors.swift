@@ -1,4 +1,4 @@
-// The texts of errors that Foundation returns and apps show. They are in English, whatever the locale.
+// The texts that Foundation returns as `localizedDescription`. They are in English in every locale.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// The migration that a store needs, when an opening was not allowed to run it.
+// The migration that a store needs, and that an opening was not allowed to run.
 
 private import CipherSQLite
 

@@ -1,4 +1,4 @@
-// A syntax error in a migration file, with its place and a hint.
+// A syntax error in a migration file, with its position and a hint.
 
 /// A syntax error in a migration file.
 public struct MigrationSyntaxError: Error, Sendable, Hashable {

@@ -1,4 +1,4 @@
-// Errors without a place. The code that can name the place converts them to a public error.
+// Errors that do not name the step. A caller that has the step converts them to a public error.
 
 /// The reason why an operation does not fit a model.
 struct ModelError: Error { let reason: String }

@@ -4,11 +4,11 @@
 public struct PredicateError: Error, Sendable, Hashable {
   /// What is wrong and what to write instead.
   public let reason: String
-  /// The text of the format; nil where there is none.
+  /// The text of the predicate in the format language; nil if it has none.
   public internal(set) var format: String?
   /// The position in the text, counted in characters from 0.
   public internal(set) var position: Int?
-  /// The entity of the fetch, where it is known.
+  /// The entity of the fetch; nil if it is unknown.
   public let entity: String?
   /// The position in the text, counted in Unicode scalars, as the predicate tree stores it.
   var place: Int?
@@ -19,7 +19,7 @@ public struct PredicateError: Error, Sendable, Hashable {
     self.place = place
   }
 
-  /// Returns the error with the text that its place belongs to.
+  /// Returns the error with the text of the predicate, and with its position there.
   func located(in format: String) -> PredicateError {
     guard let place, self.format == nil else { return self }
     var located = self
@@ -45,8 +45,8 @@ public struct PredicateError: Error, Sendable, Hashable {
 }
 
 extension PredicateError: CustomStringConvertible {
-  /// The reason; below it the line of the text with a caret under the position, at most 200 characters of
-  /// it.
+  /// The reason; below it, with a caret under the position, at most 200 characters of the line of the
+  /// text.
   public var description: String {
     let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(ended(reason))"
     guard let format, let position else { return head }

@@ -13,11 +13,11 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case unknownParent(entity: String, parent: String)
   /// An entity inherits from itself: the parents of some entities form a cycle.
   case circularParents(entity: String)
-  /// A property has the name of a property of another entity in the same inheritance hierarchy: they
+  /// A property has the name of a property of another entity in the same inheritance hierarchy: the two
   /// would share a column.
   case hierarchyName(entity: String, property: String, other: String)
-  /// An index of an entity with a parent has only inherited properties, whose rows include those of other
-  /// entities.
+  /// An index of an entity with a parent has only inherited properties, so that it would include rows of
+  /// other entities.
   case inheritedIndex(entity: String, properties: [String])
   /// A relationship refers to an entity that is not in the schema.
   case unknownDestination(entity: String, relationship: String, destination: String)

@@ -48,7 +48,7 @@ extension StoreError {
   /// The last sentence of errors that leave the store unchanged.
   static let unchanged = " The store is unchanged."
 
-  /// Returns an error's text without its last sentence, which would state that nothing was changed.
+  /// Returns an error's text without a last sentence which states that nothing was changed.
   package static func withoutUnchanged(_ text: String) -> String {
     // Only at the end: a sentence by the author of a step may contain the same words.
     let ending = [unchanged, " Nothing was changed."].first(where: text.hasSuffix)

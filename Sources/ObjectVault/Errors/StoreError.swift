@@ -20,8 +20,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A property was accessed by name with the wrong type: an attribute as a relationship, a string as a
   /// number.
   case propertyMisused(entity: String, property: String, reason: String)
-  /// A renaming was passed that is not possible: another renaming contradicts it, or the new name is
-  /// taken. The text has the form that ``MigrationRenaming/init(_:)`` reads.
+  /// A renaming that was passed is not possible: another renaming contradicts it, or the new name is
+  /// taken. The first text is the renaming, as ``MigrationRenaming/init(_:)`` reads it.
   case renamingRefused(String, reason: String)
   /// An object was accessed by the name of its entity, in a store that was opened with classes.
   case openedWithClasses(entity: String)
@@ -45,8 +45,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case validation([ValidationFailure])
   /// A changed row was changed by another writer since it was fetched; nothing was saved.
   case conflict(Conflict)
-  /// A change set cannot be applied: an object is not in the state that the set expects, or cannot get
-  /// the state that the set has; nothing was written.
+  /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
+  /// new ones; nothing was written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
   /// A delete rule denies the deletion of an object; nothing was saved. `count` is the number of objects
   /// that are still related to it. If there are several denials, one is reported.
@@ -57,15 +57,15 @@ public enum StoreError: Error, Sendable, Equatable {
   case predicate(PredicateError)
   /// A fetch of one object found none.
   case noResult(entity: String)
-  /// A fetch of one object found more.
+  /// A fetch of one object found several.
   case severalResults(entity: String)
   /// A migration file cannot be read.
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
   /// A unique index, a required property or a narrower type rejects existing rows in a migration step;
-  /// the store is unchanged. A plan reports this before (``MigrationPlan/refusals``), as far as the rows
-  /// can be checked then.
+  /// the store is unchanged. A plan reports such rows in advance (``MigrationPlan/refusals``), as far as
+  /// it can check them.
   case rowsRefused(step: Int, name: String, operation: String, reason: String)
   /// A pending step loses data, and its file does not allow it; nothing was changed. `emptied`: the
   /// to-manys that a loss leaves without members, as in ``MigrationPlan/Step/emptied``.
@@ -84,8 +84,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case diskFull(file: String)
   /// The program's steps contradict the store's history.
   case historyConflict(HistoryConflict)
-  /// The store has a later version than these steps make. `canDowngrade`: whether it carries the rollback to
-  /// them, which `Store.downgrade` runs.
+  /// The store has a later version than these steps make. `canDowngrade`: whether the store carries the
+  /// rollback to the last of these steps, which `Store.downgrade` runs.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be undone, for this reason; nothing was changed.
   case cannotRollBack(step: Int, name: String, reason: String)
@@ -117,17 +117,18 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables differ from those of the model that the file records.
   case schemaDrift(file: String, differences: [String])
-  /// Objects that another program added to the file obstruct the steps; nothing was changed. Such are a
-  /// trigger that would be dropped with its table, an object with a name that a step needs, a view,
-  /// trigger or reference that uses what a step removes, or a view or trigger that worked before the
-  /// steps and would not afterwards. A plan reports all but the last.
+  /// Objects that another program added to the file obstruct the steps; nothing was changed. They are: a
+  /// trigger that would be dropped with its table; an object with a name that a step needs; a view,
+  /// trigger or reference that uses what a step removes; a view or trigger that works before the steps
+  /// but not after them. A plan reports all but the last kind.
   case stepsObstructed(file: String, obstacles: [String])
   /// The file is an encrypted database, but no store of this library.
   case notAStore(file: String)
   /// The file has a format that this release does not read: that of a later release, or a lower number
   /// than any release has written.
   case otherFormat(file: String, found: Int, supported: Int)
-  /// A bookkeeping table (`vault_meta`, `vault_migrations`, `vault_ids`) contains an invalid entry.
+  /// A bookkeeping table, such as `vault_meta`, is missing, has other columns, or contains an invalid
+  /// entry.
   case bookkeepingDamaged(file: String, place: String, reason: String)
   /// Another process migrated the store while it was open here; open it again.
   case storeMigratedElsewhere(file: String)

@@ -35,8 +35,7 @@ public struct ValidationFailure: Sendable, Hashable {
 
   /// The rule that two objects break together.
   static let uniqueness = "must be unique"
-  /// The start of the reason where a constraint of the file, which the model does not have, rejects a
-  /// row.
+  /// The beginning of the reason if a constraint of the file that the model does not have rejects a row.
   static let refusal = "is rejected by the file"
 
   /// Creates a failure.
@@ -50,8 +49,8 @@ public struct ValidationFailure: Sendable, Hashable {
 }
 
 extension ValidationFailure: CustomStringConvertible {
-  /// A text such as `User.name of row 7 is required`, or `User.name of new object -2 must be unique, and
-  /// User 7 has the same value`.
+  /// A text such as `User.name of row 7 is required` or
+  /// `User.name of new object -2 must be unique, and User 7 has the same value`.
   public var description: String {
     let object = rowID == 0 ? "" : rowID > 0 ? "of row \(rowID) " : "of new object \(rowID) "
     // A constraint of the file concerns the row, not its id.

@@ -1,5 +1,5 @@
-// Reads rows without making objects, one at a time: a tool prints them from a store whose classes it does
-// not have.
+// Reads rows one at a time, without making objects: tools print rows of stores whose classes they do not
+// have.
 
 package import CipherSQLite
 
@@ -81,7 +81,7 @@ package struct EntityRows {
     }
   }
 
-  // MARK: Inside
+  // MARK: Implementation
 
   private func compiled(_ make: (inout PredicateCompiler) throws -> FetchPlan) throws -> CompiledFetch {
     var compiler = PredicateCompiler(entity)
@@ -92,8 +92,8 @@ package struct EntityRows {
     path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Returns whether a name is that of the column with the row's entity. No property's name begins with
-  /// an underscore.
+  /// Returns whether a selected name is the column with the row's entity. It begins with an underscore,
+  /// as no property's name does.
   private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInHierarchy }
 
   /// Returns the type of the property at the end of a path of to-ones.

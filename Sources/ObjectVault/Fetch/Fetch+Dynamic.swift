@@ -22,8 +22,8 @@ extension ObjectContext {
 }
 
 extension Fetch where Object == DynamicObject {
-  // Not `by:`: otherwise the compiler would take a mistyped key path of a class for a string, and report
-  // that.
+  // The label is not `by:`: for a mistyped key path of a class, the compiler would then report only that
+  // a key path is no string.
   /// Sorts by a property, after the keys given before. Strings are sorted by code points; nil comes
   /// first. Methods that run the fetch throw errors about the path.
   /// - Parameters:
@@ -46,7 +46,8 @@ extension Fetch where Object == DynamicObject {
     return copy
   }
 
-  /// Returns the ids of the objects, in the order of a sorted fetch, without making objects.
+  /// Returns the ids of the objects, in the order of a sorted fetch. No objects are made, unless pending
+  /// changes affect the fetch.
   ///
   /// Each id contains the object's own entity: if the fetched entity has subentities, a second statement
   /// reads the entities.

@@ -11,7 +11,7 @@ extension Fetch {
   /// ```
   ///
   /// An employee is a person: the first fetch finds employees, as objects of their own class; the second
-  /// one finds only persons that are nothing else. For an entity without subentities both find the same
+  /// one finds only persons of no subentity. For an entity without subentities both find the same
   /// objects.
   /// - Parameter isIncluding: Whether to include objects of subentities.
   /// - Returns: The fetch with the setting.

@@ -23,8 +23,8 @@ public import Foundation
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
   var parameters = FetchParameters()
-  /// The arguments of conditions, by the condition's index, that include new objects: a save changes
-  /// their ids.
+  /// The arguments of each condition that refers to new objects, by the condition's index. A save changes
+  /// the ids of these objects.
   private var newObjects: [Int: [Any?]] = [:]
   private var includesPending = true
 
@@ -113,8 +113,8 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Limits the number of objects.
   ///
-  /// A sorted fetch returns the first ones. With neither a sort nor a condition these are the objects
-  /// with the lowest ids; with a condition alone, those that are found first.
+  /// A sorted fetch returns the first objects of its order. With neither a sort nor a condition the
+  /// objects with the lowest ids are returned; with a condition alone, those that are found first.
   /// - Parameter count: The highest number of objects.
   /// - Returns: The limited fetch.
   public func limit(_ count: Int) -> Fetch {
@@ -123,7 +123,7 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// Skips the first objects. They are read nevertheless: <doc:predicates> shows pages that read no row
+  /// Skips the first objects, which are read nevertheless. <doc:predicates> shows pages that read no row
   /// twice.
   /// - Parameter count: The number of objects to skip.
   /// - Returns: The fetch with the offset.
@@ -136,17 +136,18 @@ public struct Fetch<Object: ManagedObject> {
   /// Sets whether pending changes of the context are included. By default they are.
   ///
   /// SQL finds stored rows. Some objects are evaluated in memory: those with pending changes, and those
-  /// whose relationships in the predicate or the sort refer to such objects. Their rows are fetched, and
-  /// the rows of these relationships. Objects that pending deletions cascade to are excluded.
+  /// whose relationships in the predicate or the sort refer to such objects. The rows of these objects,
+  /// and of the objects in these relationships, are fetched. Objects that pending deletions cascade to
+  /// are excluded.
   ///
   /// The cost is in proportion to the number of such objects, and zero where nothing is pending. An
   /// equality on an attribute or a to-one examines only the pending objects with that value, so that
   /// find-or-create by a key takes as long at the end of a loop as at its beginning: <doc:predicates>
   /// states when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
   ///
-  /// With `false` stored rows are found by their stored values, without those that were deleted in the
-  /// context. Inside ``Store/write(_:)`` everything that ``ObjectContext/save()`` has written counts as
-  /// stored.
+  /// With `false` stored rows are found by their stored values; objects that were deleted in the context
+  /// are excluded. Inside ``Store/write(_:)`` everything that ``ObjectContext/save()`` has written counts
+  /// as stored.
   /// - Parameter isIncluding: Whether to include pending changes.
   /// - Returns: The fetch with the setting.
   public func includingPending(_ isIncluding: Bool) -> Fetch {
@@ -160,8 +161,7 @@ public struct Fetch<Object: ManagedObject> {
   /// Fetches all objects, in order.
   ///
   /// If all objects of a large table are fetched, without a condition, sort or limit, two connections
-  /// read them at once where a second core and a second reader are free; see
-  /// ``ObjectContext/statistics``.
+  /// read them at once if a second core and a second reader are free; see ``ObjectContext/statistics``.
   /// - Returns: The objects.
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
@@ -221,8 +221,9 @@ public struct Fetch<Object: ManagedObject> {
     }
   }
 
-  /// Returns the ids of the objects, in the order of a sorted fetch. Only pending objects are made. New
-  /// objects have temporary ids.
+  /// Returns the ids of the objects, in the order of a sorted fetch. No objects are made, unless pending
+  /// changes affect the fetch. New objects have temporary ids, or their final ids inside
+  /// ``Store/write(_:)``.
   ///
   /// Without a sort the ids may come from an index that contains them without the rows, in another order
   /// than that of ``all()``: sort before you use a limit or an offset.
@@ -252,11 +253,12 @@ public struct Fetch<Object: ManagedObject> {
     }
   }
 
-  // MARK: Inside
+  // MARK: Implementation
 
   private func atMost(_ count: Int) -> Fetch { limit(min(count, parameters.limit ?? count)) }
 
-  /// Returns the request with the present ids of objects that were new when they were passed.
+  /// Returns the request with the present ids of objects that were new when they were passed as
+  /// arguments.
   private func current() throws -> FetchParameters {
     guard !newObjects.isEmpty else { return parameters }
     var copy = parameters
@@ -278,7 +280,7 @@ public struct Fetch<Object: ManagedObject> {
       ? try context.withSnapshot(body) : try body()
   }
 
-  /// Returns the merge with pending objects; nil where nothing is pending.
+  /// Returns the merge with pending objects; nil if no pending change affects the fetch.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
     guard includesPending, context.pending.mayBeLive else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
@@ -327,8 +329,9 @@ public struct Fetch<Object: ManagedObject> {
 extension ObjectContext {
   /// Returns a fetch of all objects of an entity, to be narrowed down.
   ///
-  /// The entity is that of the class that is passed, even if its static type is a superclass: with
-  /// `let type: Person.Type = Manager.self` managers are fetched, as `insert(type)` makes one.
+  /// The fetched entity is that of the class that is passed, even if its static type is a superclass:
+  /// with `let type: Person.Type = Manager.self` managers are fetched, just as `insert(type)` makes a
+  /// manager.
   /// - Parameter type: The entity's class.
   /// - Returns: The fetch.
   public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> {

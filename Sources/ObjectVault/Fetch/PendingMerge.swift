@@ -1,10 +1,10 @@
-// A fetch in a context with pending changes. SQL finds the rows that it can decide about; the other
-// objects are evaluated in memory, and both results are merged.
+// A fetch in a context with pending changes. SQL finds the rows that pending changes do not affect; the
+// other objects are evaluated in memory, and the two results are merged.
 //
-// The objects to evaluate are those with pending changes, and those that refer to such objects on a path
-// (a route) that the predicate or the sort takes. On a route from any other object no object has changed,
-// so the file is right about it. To find objects that refer to a changed one, the file is queried from
-// the changed object backwards along the route.
+// A route is a path of relationships that the predicate or the sort follows. An object is evaluated in
+// memory if it has pending changes, or if it refers to an object with pending changes by a route. For all
+// other objects the file has the present values. To find the objects that refer to a changed object by a
+// route, the file is queried backwards along the route.
 
 internal import CipherSQLite
 
@@ -15,10 +15,10 @@ struct PendingMerge {
   private let request: FetchParameters
   private let order: EvaluatedOrder
   private let ground: EvaluationContext
-  /// The relationships that the predicate or the sort follows, short routes first; empty where only the
-  /// ids of to-ones' targets matter.
+  /// The relationships that the predicate or the sort follows, short routes first; empty if no route
+  /// needs more than the target's id.
   private let routes: [[RelationshipMapping]]
-  /// The ids of rows that the statement excludes. The first of these sets may be large, and is lent
+  /// The ids of rows that the statement excludes. The first of these sets may be large; it is passed
   /// without a copy.
   private let excluded: [Set<Int64>]
   /// The evaluated objects that satisfy the predicate, in order.
@@ -50,7 +50,7 @@ struct PendingMerge {
     if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
       (routes, ground) = ([], EvaluationContext(context, after: deletion, view: nil))
       let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
-      // In the file, rows that refer to a deleted row still have the to-one.
+      // In the file, rows that refer to a deleted row still have that reference.
       let losing = try all.reduce(into: Set<Int64>()) { losing, route in
         losing.formUnion(
           try Self.owners(by: route, to: Set(deletion.branchRows(route[0].destination)), reader))
@@ -83,9 +83,9 @@ struct PendingMerge {
     if excluded.isEmpty, matches.isEmpty { return nil }
   }
 
-  /// Returns whether deletions may delete rows of the first entity by cascades, or rows of the others in
-  /// any way; all with subentities. The directly deleted objects of the first entity are known without
-  /// this.
+  /// Returns whether deletions may cascade to the first entity, or delete rows of the others at all.
+  /// Subentities are included. Direct deletions of the first entity do not count: the index of pending
+  /// objects has them.
   private static func mayLose(_ entities: [EntityMapping], _ context: ObjectContext) -> Bool {
     guard !context.pending.deleted.isEmpty else { return false }
     let own = Set(entities[0].branch.map(\.index))
@@ -94,7 +94,7 @@ struct PendingMerge {
       || !context.entitiesThatMayGo.isDisjoint(with: others)
   }
 
-  /// Returns the new and changed objects that may satisfy a condition.
+  /// Returns the new and changed objects that may satisfy the predicate.
   private static func candidates(
     _ required: [(name: String, value: SQLValue)], of entity: EntityMapping, after deletion: PlannedDeletion,
     in context: ObjectContext
@@ -111,10 +111,10 @@ struct PendingMerge {
     return context.index.objects(of: entity, where: choices[least].name, isOneOf: choices[least].values)
   }
 
-  /// Returns the values in which pending objects may hold a property's value. A to-one to a new object
-  /// holds its temporary id, even if a final one was assigned.
-  /// - Returns: The values; nil where any value is possible: a to-one to a deleted object, or to a new
-  ///   one that was removed, counts as nil.
+  /// Returns the stored forms that a value of a property may have in pending objects. A to-one to a new
+  /// object is stored as its temporary id, even if a final one was assigned.
+  /// - Returns: The values; nil if any value is possible. For the value nil it may be: a to-one to a
+  ///   deleted object, or to a new one that was removed, counts as nil.
   private static func heldValues(
     _ value: SQLValue, of name: String, entity: EntityMapping, after deletion: PlannedDeletion,
     in context: ObjectContext
@@ -146,8 +146,8 @@ struct PendingMerge {
     return copy
   }
 
-  /// Returns whether a pending change affects an entity that the fetch uses: its result depends only on
-  /// the rows and links of these. Takes the same time however many objects are pending.
+  /// Returns whether a pending change affects an entity that the fetch uses; otherwise it does not affect
+  /// the result. The cost does not depend on the number of pending objects.
   private static func restsOnPending(
     _ request: FetchParameters, _ routes: Set<[String]>, on entity: EntityMapping, in context: ObjectContext
   ) -> Bool {
@@ -166,7 +166,8 @@ struct PendingMerge {
 
   // MARK: Objects to evaluate in memory
 
-  /// Returns the relationships of a route; nil where it has none, which the compiler reports.
+  /// Returns the relationships of a route; nil if one of its names is no relationship, which the compiler
+  /// reports.
   private static func steps(_ route: [String], _ entity: EntityMapping) -> [RelationshipMapping]? {
     var (end, steps): (EntityMapping, [RelationshipMapping]) = (entity, [])
     for name in route {
@@ -179,8 +180,8 @@ struct PendingMerge {
     return steps
   }
 
-  /// Returns the ids of rows that refer to the given rows by a route, in the file: queries from the end
-  /// of the route backwards, step by step.
+  /// Returns the ids of the rows in the file that refer to the given rows by a route. Queries follow the
+  /// route backwards, one relationship at a time.
   private static func owners(
     by route: [RelationshipMapping], to rows: Set<Int64>, _ reader: ContextReader
   ) throws -> Set<Int64> {
@@ -199,7 +200,7 @@ struct PendingMerge {
     return found
   }
 
-  /// Returns whether an object is of the entity that the fetch returns.
+  /// Returns whether an object is of the fetched entity, or of a subentity if the fetch includes these.
   private static func isAsked(
     _ entity: EntityMapping, by request: FetchParameters, object: ManagedObject
   ) -> Bool {
@@ -210,8 +211,8 @@ struct PendingMerge {
     FetchCondition(node: .isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, []))
   }
 
-  /// Reads the objects along the routes, one relationship at a time for all objects, so that none fires
-  /// its own fault.
+  /// Reads the objects along the routes, one relationship at a time for all objects, so that no fault is
+  /// fired for a single object.
   private func follow(_ routes: [[RelationshipMapping]], of objects: [ManagedObject]) throws {
     guard !objects.isEmpty, let view = ground.view else { return }
     var ends: [[SlotPlace]: [ManagedObject]] = [[]: objects]
@@ -227,7 +228,7 @@ struct PendingMerge {
   private typealias Ranked = (object: ManagedObject, values: [SQLValue], id: Int64)
 
   private func ranked(_ object: ManagedObject) -> Ranked {
-    // New objects come after all others, as they will after the save.
+    // New objects rank above all ids, as they will after the save.
     let id = object.rowID < 0 ? (1 << 62) - object.rowID : object.rowID
     let values = request.sort.isEmpty ? [] : order.values(of: PendingSubject(object, on: ground))
     return (object, values, id)
@@ -258,7 +259,7 @@ struct PendingMerge {
     return result + waiting.map(\.object)
   }
 
-  // MARK: Verbs
+  // MARK: Results
 
   func all() throws -> [ManagedObject] {
     var inner = outside

@@ -3,12 +3,12 @@
 
 internal import CipherSQLite
 
-/// The objects of a context that the file cannot decide about in a fetch.
+/// The objects with pending changes, which a fetch evaluates in memory instead of by SQL.
 final class PendingObjects {
   /// The objects that are new, changed or deleted, or have other members than in the file, by the index
   /// of each object's own entity.
   private var changed: [[ManagedObject]]
-  /// The rows that pending deletions cascade to; the save applies these rules.
+  /// The rows that the save will delete because pending deletions cascade to them.
   private let deletion: PlannedDeletion
   private var seen: Set<ManagedObject> = []
   /// The indexes of the entities that the fetch uses.
@@ -40,8 +40,8 @@ final class PendingObjects {
     entity.hasChildren ? entity.branch.flatMap { changed[$0.index] } : changed[entity.index]
   }
 
-  /// Returns the rows of an entity and its subentities that are decided in memory: those of pending
-  /// objects, and those that deletions cascade to.
+  /// Returns the ids of the rows of an entity and its subentities that SQL must not evaluate: those of
+  /// pending objects, and those that deletions cascade to.
   func rows(of entity: EntityMapping) -> Set<Int64> {
     Set(deletion.branchRows(entity))
       .union(changed(entity).lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))

@@ -13,7 +13,7 @@ final class PendingView {
   private let pending: PendingObjects
   private let deletion: PlannedDeletion
   private var related: RelatedRows
-  /// The objects at the other end, by relationship and owner.
+  /// The targets or members, by relationship and by the owner's id.
   private var ends: [SlotPlace: [Int64: [ManagedObject]]] = [:]
   /// The ids whose row was read, by the entity's index.
   private var read: [Set<Int64>]
@@ -35,7 +35,7 @@ final class PendingView {
   /// Returns the objects of an entity that differ from the file.
   func changed(_ entity: EntityMapping) -> [ManagedObject] { pending.changed(entity) }
 
-  /// Returns the rows of an entity that are decided in memory.
+  /// Returns the ids of the rows of an entity that SQL must not evaluate.
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
 
   /// Returns the objects that a relationship of an object refers to, after ``follow(_:of:)`` has read the
@@ -46,7 +46,7 @@ final class PendingView {
   }
 
   /// Reads the objects that a relationship refers to, for many owners at once.
-  /// - Returns: The objects at the other end, each once.
+  /// - Returns: The objects that the relationship refers to, each once.
   func follow(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws -> [ManagedObject] {
     let place = SlotPlace(entity: relationship.owner.index, slot: relationship.slot)
     var known = ends.removeValue(forKey: place) ?? [:]
@@ -64,7 +64,7 @@ final class PendingView {
     return found
   }
 
-  /// Returns the objects with some ids that will exist after the save.
+  /// Returns the objects with the given ids, by id; without those that will not exist after the save.
   private func present(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
     let map = context.maps[entity.index]
     var found: [Int64: ManagedObject] = [:]
@@ -91,9 +91,9 @@ final class PendingView {
 /// The context and data that evaluated objects of one fetch share.
 final class EvaluationContext {
   let context: ObjectContext
-  /// The rows that pending deletions delete; empty where they do not affect the fetch.
+  /// The rows that pending deletions delete; empty if they do not affect the fetch.
   let deletion: PlannedDeletion
-  /// nil where the fetch follows no relationship: then only the ids of to-ones' targets are used.
+  /// nil if the fetch needs no more of related objects than the ids of to-ones' targets.
   let view: PendingView?
 
   init(_ context: ObjectContext, after deletion: PlannedDeletion, view: PendingView?) {
@@ -161,7 +161,7 @@ struct ContextReader: LinkReader {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }
   }
 
-  /// Returns the rows in the file that refer to some rows by a relationship.
+  /// Returns the ids of the rows in the file that refer to the given rows by a relationship.
   func owners(_ relationship: RelationshipMapping, leadingTo ids: [Int64]) throws -> Set<Int64> {
     switch relationship.storage {
     case .column:

@@ -1,7 +1,7 @@
 // Shortens the first predicate of a process. The Swift runtime finds a conformance by a scan of every
-// loaded library, once for each generic type, and a #Predicate has many generic types: they take most of
-// the time of the first one. While the first store opens, another thread compiles a sample of the common
-// forms. Then only types that a predicate has alone remain.
+// loaded library, once for each generic type. A #Predicate has many generic types, so these scans take
+// most of the time of the first predicate. While the first store opens, another thread compiles
+// predicates of the common forms. Afterwards only types that do not occur in them are looked up.
 
 internal import Foundation
 

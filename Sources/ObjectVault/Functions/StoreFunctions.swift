@@ -27,7 +27,7 @@ package enum StoreFunctions {
       guard case .text(let text) = arguments[0], case .text(let end) = arguments[1] else { return .null }
       return .integer(text.utf8.reversed().starts(with: end.utf8.reversed()) ? 1 : 0)
     }
-    // -1: any number of arguments, as many as a calculation has operands.
+    // -1 allows any number of arguments: a calculation has a program and any number of operands.
     try connection.register(function: "vault_math", argumentCount: -1) { arguments in
       guard case .text(let program)? = arguments.first else { return .null }
       return ValueArithmetic.run(program, arguments.dropFirst())

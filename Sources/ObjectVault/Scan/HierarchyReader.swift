@@ -11,9 +11,9 @@ struct HierarchyReader {
     let columns: [Int]
   }
   private let entity: EntityMapping
-  /// The reader for each entity, by the number in the row less one.
+  /// The reader for each entity. The index is the number of the entity in the row, minus 1.
   private let members: [Member]
-  /// Whether rows contain their entity; otherwise all rows are of the first one.
+  /// Whether rows contain the number of their entity; otherwise all rows are of `entity`.
   private let isMixed: Bool
 
   /// Prepares the readers.
@@ -78,7 +78,7 @@ extension RowReader {
   /// changed the row's entity.
   @inline(__always) func relative(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id), known.map !== map else { return object(id, version: version) }
-    // The pending changes of that object have no row any more.
+    // The object's pending changes cannot be saved: its row does not exist any more.
     if known.overlay != nil, let entity = known.entity {
       map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))
     }

@@ -1,7 +1,7 @@
-// Runs a fetch whose rows are found by an index in two statements. An index returns ids in its own order,
-// and the rows are scattered over the table: the engine searches the table's tree for each of them, and
-// reads each page again and again. If the index alone has the ids, all ids are read first, and then the
-// rows in table order.
+// Runs a fetch that uses an index, as two statements. An index returns ids in its own order, so that the
+// rows are scattered over the table: the engine searches the table's tree for each row, and reads each
+// page again and again. If the index alone has the ids, all ids are read first, and then the rows in
+// table order.
 
 internal import CipherSQLite
 
@@ -26,12 +26,12 @@ struct LateFetch {
   }
 
   /// Reads the ids, and then their rows.
-  /// - Returns: The objects; nil where a row is missing.
+  /// - Returns: The objects; nil if the rows do not match the ids.
   private func objectsOfIDs() throws -> [ManagedObject]? {
     let ids = try scan.ids(lookup.ids, values)
     let isScattered = ids.count >= Self.fewest && RowIDOrder.isScattered(ids)
     lookup.note(isScattered: isScattered) { true }
-    // If a row is missing or an id is there twice, the index is damaged: the single statement reports it.
+    // If a row is missing or an id occurs twice, the index is damaged: the single statement reports it.
     guard isScattered, let order = RowIDOrder(ids) else {
       let found = try scan.rows(ids)
       return found.count == ids.count ? found : nil
@@ -47,8 +47,8 @@ struct LateFetch {
     if wasAsked == true { scan.ground.keep(lookup, of: scan.entity) }
   }
 
-  /// Returns whether the engine would find the ids as it finds the rows, but by the index alone. The
-  /// order is the same then.
+  /// Returns whether the query plans of ids and rows are equal, except that the ids are read from the
+  /// index alone. Then both statements have the same order.
   private func isFit(_ connection: Connection) throws -> Bool {
     let ids = try plan(lookup.ids.text, connection)
     let rows = try plan(lookup.text, connection)

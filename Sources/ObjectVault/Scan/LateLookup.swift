@@ -9,15 +9,16 @@ final class LateLookup: Sendable {
   private enum State: UInt8 {
     /// The query plan was not examined yet: no run has found many scattered rows.
     case unknown
-    /// No index finds the ids without the rows, or it would find them in another order.
+    /// No index finds the ids without the rows, or only in another order.
     case unfit
-    /// An index does, but the last run found few rows, or rows in table order.
+    /// An index finds the ids, but the last run found few rows, or rows in table order.
     case idle
     /// The next run reads the ids first.
     case used
   }
 
-  /// The statements that find the ids of the same rows, in the same order and with the same values.
+  /// The statement for the ids of the fetch's rows. It has the order and the bound values of the
+  /// statement for whole rows.
   struct IDs: Sendable {
     let text: String
     /// The statement in the form in which it is run.
@@ -42,8 +43,8 @@ final class LateLookup: Sendable {
   /// Updates the state after a run.
   /// - Parameters:
   ///   - isScattered: Whether the run found many scattered rows.
-  ///   - isFit: Returns whether an index finds the ids without the rows. Called only until its result is
-  ///     known.
+  ///   - isFit: Returns whether an index finds the ids without the rows. Called only while no index was
+  ///     examined yet.
   /// - Returns: Whether `isFit` was called.
   @discardableResult func note(isScattered: Bool, isFit: () throws -> Bool) rethrows -> Bool {
     switch State(rawValue: state.load(ordering: .relaxed)) {

@@ -50,7 +50,7 @@ extension RowCollecting {
           while try statement.step() { places.append(Int(statement.int64(0))) }
         }
       }
-      // If the engine did not have to sort, they are in order already.
+      // If the engine did not have to sort, the places are in order already.
       return places.elementsEqual(found.indices) ? found : places.map { found[$0] }
     }
   }
@@ -103,8 +103,8 @@ final class RowCollector: RowCollecting {
   }
 }
 
-/// Collects the objects of an entity that shares its table. A separate class, so that other entities'
-/// rows need no checks for this.
+/// Collects the objects of an entity that shares its table. A separate class, so that the rows of other
+/// entities need no check for shared tables.
 final class HierarchyCollector: RowCollecting {
   // Safe for the reason given in RowCollector.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)

@@ -2,15 +2,15 @@
 
 internal import CipherSQLite
 
-/// Reads rows of one entity. The columns are ``EntityMapping/ownColumns``: id, version, stored slots.
-/// Where entities share a table, ``HierarchyReader`` has a reader for each of them.
-// All properties are constants: those need not be retained for each row.
+/// Reads rows of one entity. The columns are ``EntityMapping/ownColumns``: id, version, stored slots. If
+/// entities share a table, ``HierarchyReader`` has a reader for each of them.
+// All properties are constants, because constants need not be retained for each row.
 struct RowReader {
   let map: IdentityMap
   let slots: [Int]
   let slotCount: Int
-  /// The one-to-ones whose column the entity has: the slots of both ends, and the map of the target's
-  /// entity.
+  /// The one-to-ones whose column the entity has: the slot of the to-one and of its inverse, and the map
+  /// of the target's entity.
   private let pairs: [(slot: Int, inverse: Int, map: IdentityMap)]
   private let hasPairs: Bool
 
@@ -65,10 +65,10 @@ struct RowReader {
     return (known, isStale && known.overlay == nil && known.state != .deleted)
   }
 
-  /// Assigns the row that was packed last to an object.
+  /// Assigns a packed row to an object.
   @inline(__always)
   func fill(_ object: ManagedObject, version: Int64, row: UnsafeRawPointer, in page: RowPage) {
-    // Fetched members are older than the row.
+    // Members that were fetched before may be outdated.
     if object.state != .fault { object.forgetFetchedMembers() }
     object.dropLastRow()
     object.state = .loaded
@@ -78,8 +78,8 @@ struct RowReader {
     if hasPairs { tellPartners(of: object) }
   }
 
-  /// Notifies the objects that the row's one-to-ones refer to: they may have been read with another
-  /// partner.
+  /// Notifies the objects that the row's one-to-ones refer to: these objects may have been read with
+  /// another partner.
   @inline(never)
   private func tellPartners(of object: ManagedObject) {
     for pair in pairs {

@@ -2,18 +2,19 @@
 
 internal import CipherSQLite
 
-/// The requirements of a scan on the context whose objects it makes.
+/// The members of a context that a scan uses.
 protocol ScanContext: AnyObject {
   var maps: IdentityMaps { get }
-  /// The call that may be cancelled; nil where there is none.
+  /// The cancellable call that the scan is part of; nil if there is none.
   var run: CancellableRun? { get }
-  /// The pool for a second connection; nil where that would see other data.
+  /// The pool for a second connection; nil if such a connection would see other data.
   var pool: ConnectionPool? { get }
   /// Throws if the store's tables may have been migrated, as seen by a connection. Can be called on any
   /// thread.
   var generationCheck: @Sendable (Connection) throws -> Void { get }
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result
-  /// Runs `body` with a connection, and the state of the file before the read began, where it is known.
+  /// Runs `body` with a connection, and with the state of the file before the read began; nil if it is
+  /// unknown.
   func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result
   /// Runs `body` with all its reads in one snapshot of the file.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result
@@ -47,7 +48,8 @@ struct Scan {
       return try counted(SplitScan(whole: text, split: split, entity: entity, ground: ground).objects)
     case .stepped, .handedOver, .placed, .split:
       return try counted {
-        // Each with its concrete type, so that the compiler specializes the code that runs for each row.
+        // Two calls with concrete types, so that the compiler specializes the code that runs for each
+        // row.
         try ground.withConnection { connection in
           try entity.isInHierarchy
             ? HierarchyCollector(entity, isBranch: isBranch, ground.maps).all(form, values, on: connection)

@@ -1,6 +1,6 @@
 // Reads a part of a large scan on a second thread, which packs the rows into pages; the context's thread
-// makes objects of them. Whichever thread comes first reads the part: the context's thread never waits
-// for the other one to begin. The owner of the connection waits until the reading has ended.
+// makes objects of them. The thread that comes first reads the part: the context's thread never waits for
+// the second one to begin. The owner of the connection waits until the reading has ended.
 
 internal import CipherSQLite
 private import Dispatch
@@ -35,7 +35,8 @@ final class ScanAhead: Sendable {
     }
 
     /// Adds a row of the page.
-    /// - Returns: false if the row is too far from the first one: it then begins another batch.
+    /// - Returns: false if the row is too far from the first one to be stored; the caller then begins
+    ///   another batch.
     @inline(__always) mutating func append(_ row: Row) -> Bool {
       guard let id = UInt32(exactly: row.id &- first.id),
         let version = Int32(exactly: row.version &- first.version),
@@ -49,7 +50,7 @@ final class ScanAhead: Sendable {
     /// object does.
     @inline(__always) subscript(_ index: Int) -> Row {
       let step = steps[index]
-      // Adds what `append` subtracted. Where that overflowed, this overflows back.
+      // Adds what `append` subtracted. If the subtraction overflowed, the addition overflows back.
       return unsafe Row(
         id: first.id &+ Int64(step.id), version: first.version &+ Int64(step.version),
         cells: first.cells + Int(step.cells))
@@ -127,7 +128,7 @@ final class ScanAhead: Sendable {
         if case .running = state.progress {
           state.progress = if case .failure(let error) = result { .ended(error) } else { .ended(nil) }
         } else {
-          // The caller that reads the part itself meets the error.
+          // The caller reads the part itself, and gets the error again.
           state.progress = .undone
         }
       }
@@ -165,7 +166,7 @@ final class ScanAhead: Sendable {
       let isUsing = state.withLock { state in
         state.isUnwanted = true
         state.isAwaited = state.isUsing
-        // Under the lock: afterwards the connection may be in use elsewhere.
+        // Under the lock, because the connection may be in use elsewhere as soon as the thread has ended.
         if state.isUsing {
           state.lent?.connection.interruptor.interrupt()
         } else {

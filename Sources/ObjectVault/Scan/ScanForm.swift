@@ -24,12 +24,12 @@ enum ScanForm: Sendable {
   ///
   /// For rows with an order, and for a limit on rows that the engine reads in their order.
   case placed(String)
-  /// As ``handedOver(_:)``, for all rows of a table. Two connections read them if a second connection and
-  /// processor are free; otherwise the text is run alone.
+  /// As ``handedOver(_:)``, for all rows of a table. Two connections read the rows if a second connection
+  /// and processor are free; otherwise one connection runs the text.
   ///
   /// For all rows of an entity, which are many: see ``SplitScan``.
   case split(String, SplitQuery)
-  /// The ids by an index alone, and then the rows in table order; or the form inside.
+  /// Either the ids by an index alone and then the rows in table order, or the form inside.
   ///
   /// For rows with a condition or an order. The result of the last run decides: see ``LateFetch``.
   indirect case late(LateLookup, ScanForm)

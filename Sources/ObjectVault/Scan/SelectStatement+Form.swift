@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension SelectStatement {
-  /// Returns the statement in the form in which rows with so many columns are fetched. Its values and
-  /// their order are those of ``sql``.
+  /// Returns the form in which the statement fetches rows with the given number of columns. Its values
+  /// and their order are those of ``sql``.
   /// - Parameter columnsAreNames: Whether each column is a column of the table, not a computed one.
   func form(columnCount: Int, columnsAreNames: Bool) -> ScanForm {
     guard grouping.isEmpty, columnCount <= RowFunction.columnLimit,
@@ -16,8 +16,8 @@ extension SelectStatement {
       // The engine accepts about forty nested brackets, and a predicate may have as many.
       guard sql.text.bracketDepth < 20 else { return .stepped(sql.text) }
       // Inside a query with a limit, the function would be handed all rows, because the engine sorts and
-      // counts afterwards. So the function is in a query around it. That query gets the rows one by one
-      // and in order, and its columns have the same names.
+      // counts afterwards. So the function is in a query around the statement. The outer query gets the
+      // rows one by one and in order, and its columns have the same names.
       let around = SelectStatement(RowFunction.take.call(columns), from: .subquery(self, alias: 0))
       return .handedOver(around.sql.text)
     }

@@ -23,7 +23,7 @@ package struct SelectStatement: Sendable {
     package var kind: Kind
     package let table: SQLName
     package let alias: Int
-    /// The condition that connects it to the previous tables.
+    /// The condition that connects the table to the previous tables.
     package let condition: SQL
 
     package init(kind: Kind, table: SQLName, alias: Int, condition: SQL) {

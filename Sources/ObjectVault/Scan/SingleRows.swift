@@ -11,8 +11,8 @@ final class SingleRows {
   private let run: CancellableRun?
   private let reader: RowReader
   private let text: String
-  /// Hands over the statement's row inside of the engine; nil where an SQL function cannot take so many
-  /// columns.
+  /// Hands over the statement's row inside of the engine; nil if the row has more columns than an SQL
+  /// function takes.
   private let handing: RowDelivery?
   private let taker: OneRow
   // Safe: all are used only in `row`, which is not entered while it runs.
@@ -33,7 +33,7 @@ final class SingleRows {
   /// Returns the object of a row, or nil if there is none.
   ///
   /// Not to be called while ``isReading``: the initializer of an entity's class, which is called for a
-  /// row, may read another one.
+  /// row, may read another row.
   func row(_ id: Int64) throws -> ManagedObject? {
     try run?.check()
     isReading = true

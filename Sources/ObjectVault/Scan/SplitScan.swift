@@ -1,6 +1,6 @@
-// A fetch of all rows of a large table by two connections, where a second one is free. This thread reads
-// the rows with the lower ids and makes objects of them; another thread packs the rows with the higher
-// ids. Most of a scan is decryption and unpacking, which does not need the context.
+// A fetch of all rows of a large table by two connections, if a second one is free. This thread reads the
+// rows with the lower ids and makes objects of them; another thread packs the rows with the higher ids.
+// Most of a scan is decryption and unpacking, which does not need the context.
 
 internal import CipherSQLite
 
@@ -8,8 +8,8 @@ internal import CipherSQLite
 struct SplitScan {
   // Below this number of rows, starting a thread costs more than it saves.
   private static let fewest: Int64 = 20_000
-  // This thread makes objects of all rows as well: measured, both threads end at about the same time with
-  // this share.
+  // The share is less than half, because this thread makes the objects of all rows. With this share, both
+  // threads were measured to end at about the same time.
   private static let ownShare = 0.3
   /// Whether this process may use more than one processor; determined once.
   private static let isUseful = usableProcessors() > 1
@@ -46,8 +46,8 @@ struct SplitScan {
       try other.reading {
         try check(other)
       } _: {
-        // The state is unchanged since before the first read began, and both have begun to read: so both
-        // see that state.
+        // Both connections have begun to read, and the file has not changed since before the first read
+        // began. So both see the same state.
         guard other.sharedState == state else { return }
         try begin()
         let packing = PagePacking(entity, hand: hand)
@@ -55,7 +55,7 @@ struct SplitScan {
         try packing.finish()
       }
     }
-    // In every case the thread must not read on when the fetch has ended.
+    // Also after an error, the thread must not read on when the fetch has ended.
     defer { ahead.finish() }
     _ = try collector.all(.handedOver(split.below), [.integer(middle)], on: connection)
     while true {
@@ -76,7 +76,7 @@ struct SplitScan {
 
   /// Returns the id up to which this thread reads; nil when the table is too small to be divided.
   private func middle(_ connection: Connection) throws -> Int64? {
-    // The ids limit how many rows there can be; the last count is more exact.
+    // The range of ids limits the number of rows; the last count is more exact.
     guard lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,
       let highest = try connection.value(sql: split.highest)?.int64,
       let lowest = try connection.value(sql: split.lowest)?.int64, lowest >= 0,
