@@ -25,7 +25,7 @@ extension ObjectID: PredicateObject {
   var isNew: Bool { false }
 
   static func predicateValues(_ ids: some Collection<Self>) throws -> [PredicateValue] {
-    // The details mostly equal those of the id before, so they are created once and shared.
+    // Most ids have the details of the id before them, so the details are created once and shared.
     var last = PredicateValue.null
     return ids.map { id in
       if last.entity == nil || last.store != id.store {
