@@ -8,7 +8,7 @@ extension ManagedObject: PredicateObject {
       throw StoreError.predicate(
         PredicateError("this object of \(type(of: self)) belongs to no store"))
     }
-    // Inside a write, a new object has its id at once.
+    // Inside a write, a new object already has the id of its future row.
     let id = knownRowID
     return .id(id, of: entity.name, owner: entity, map: id < 0 ? map.map { ObjectIdentifier($0) } : nil)
   }

@@ -13,6 +13,7 @@ struct DecimalText: Equatable {
 
   /// The number of digits that every `Decimal` can hold.
   static let maximumDigits = 38
+  /// The powers of ten of the last digit that every `Decimal` can have.
   private static let powers = -128...127
 
   init() {}
