@@ -1,6 +1,6 @@
 // The type of a #Predicate's expression determines the whole tree except for key paths, operators,
 // variables and captured values, which are at fixed offsets in the expression's memory.
-// TapedExpression.lay finds the offsets once for each type, so that PredicateForm recognizes a known
+// `TapedExpression.lay` finds the offsets once for each type, so that PredicateForm recognizes a known
 // shape without a tape.
 
 internal import Foundation

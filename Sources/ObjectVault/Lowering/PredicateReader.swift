@@ -10,8 +10,8 @@ enum Lowered {
   case operand(PredicateOperand)
   /// An object or a to-many, by its path.
   case path(PropertyPath)
-  /// A condition, and another one under which its value is nil (in optional chaining); nil if it never
-  /// is.
+  /// A condition, and a second condition under which the value of the first is nil (in optional
+  /// chaining). Without the second, the value is never nil.
   case condition(PredicateNode, isNil: PredicateNode?)
   /// The result of a `flatMap`, which in SQL may have a value where Swift has nil, and the condition
   /// under which it is nil.

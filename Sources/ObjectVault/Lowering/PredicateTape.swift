@@ -70,7 +70,7 @@ struct PredicateTape {
   /// Writes an expression on a new tape.
   /// - Throws: As ``TapedExpression/write(on:)``.
   init(_ root: some TapedExpression, over variable: PredicateExpressions.VariableID) throws {
-    // Enough for most predicates: growing step by step costs more than the rest of the walk.
+    // Enough for most predicates: growing step by step costs more than the rest of writing the tape.
     keyPaths.reserveCapacity(8)
     values.reserveCapacity(8)
     variables.reserveCapacity(4)

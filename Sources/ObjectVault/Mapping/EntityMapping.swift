@@ -56,7 +56,7 @@ package final class EntityMapping: @unchecked Sendable {
   /// The query for the whole row of one id.
   var rowSQL: String { rowText.value { rowStatement } }
   /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
-  /// for entities with a ``columnCount`` that a function can take.
+  /// for entities whose ``columnCount`` does not exceed the number of arguments of a function.
   var handedRowSQL: String { handedRowText.value { handedRowStatement } }
   /// The query for the highest id that was issued in the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }

@@ -56,7 +56,7 @@ package final class JoinTable: Sendable {
 
   var tableName: SQLName { SQLName(name) }
 
-  /// Returns the columns, seen from one end: its own ids, and those of the other end.
+  /// Returns the column with the ids of one end, and the column with those of the other end.
   func columns(from isSource: Bool) -> (own: SQLName, other: SQLName) {
     let (source, target) = (SQLName(sourceColumn), SQLName(targetColumn))
     return isSource ? (source, target) : (target, source)
@@ -167,7 +167,7 @@ extension Schema {
     return RelationshipDescription.orderColumnName(relationship.name)
   }
 
-  /// All join tables, each once.
+  /// All join tables, each listed once.
   var joinTables: [JoinTable] { joinTables(butOf: []) }
 
   /// Returns the join tables, except those whose source is an excluded entity.

@@ -62,8 +62,7 @@ package final class RelationshipMapping: @unchecked Sendable {
   var membersSQL: String { membersText.value { membersStatement } }
   private let membersText = ComputedOnce<String>()
 
-  /// Creates one end; nil when its links are stored in the column of its inverse, which is not in the
-  /// model.
+  /// Creates one end; nil when its links would be in the column of an inverse that is not in the model.
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
     inverse: InverseEnd?, join: (JoinTable, Bool)?

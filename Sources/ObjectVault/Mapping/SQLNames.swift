@@ -95,7 +95,7 @@ struct SQLNames {
   ) throws(ModelError) -> String {
     let ends =
       model.joinTable(of: relationship, in: entity).map { [$0.0.sourceColumn, $0.0.targetColumn] } ?? []
-    // `position` means the positions, unless an end of the links has this name.
+    // `position` means the column of positions, unless an end of the links has this name.
     if names.count == 3, names[2] == Self.position,
       !ends.contains(RelationshipDescription.columnName(Self.position))
     {

@@ -5,9 +5,9 @@
 /// A view, a trigger or an index that you write in SQL.
 ///
 /// Names of the model have a dollar sign, as in the data blocks of steps: `$User` is the table of an
-/// entity, `$User.name` a column of it. Renaming an entity or a property changes them, too. A migration
-/// step declares a raw object by `create raw view`; a program that declares its model in Swift declares
-/// it in its ``Schema`` too:
+/// entity, `$User.name` a column of it. Renaming an entity or a property changes its name in the SQL,
+/// too. A migration step declares a raw object by `create raw view`; a program that declares its model in
+/// Swift declares it in its ``Schema`` too:
 ///
 /// ```swift
 /// let schema = Schema {

@@ -15,7 +15,7 @@ package struct EvaluatedOrder {
   /// The routes that the keys follow: lists of relationship names that begin at the object. The set also
   /// has every prefix of a route.
   package let routes: Set<[String]>
-  /// The routes of whose target more than the id is read.
+  /// The routes to targets of which more than the id is read.
   let deepRoutes: Set<[String]>
 
   /// Prepares sort keys.

@@ -11,7 +11,7 @@ struct PredicatePreparation {
     /// The names that precede those of each path: the rest of the quantifier's path after its last
     /// to-many.
     var prefix: [String] = []
-    /// The relationships from the fetched object to the member.
+    /// The names of the relationships from the fetched object to the member.
     var route: [String] = []
   }
 
@@ -24,7 +24,7 @@ struct PredicatePreparation {
   /// The routes that are followed: lists of relationship names that begin at the object. The set also has
   /// every prefix of a route.
   private(set) var routes: Set<[String]> = []
-  /// The routes of whose target more than the id is read.
+  /// The routes to targets of which more than the id is read.
   private(set) var deepRoutes: Set<[String]> = []
 
   init(_ entity: String, _ schema: Schema) {
@@ -130,8 +130,8 @@ struct PredicatePreparation {
     return false
   }
 
-  /// Returns the operand; if it is an id that is compared with a number and not with an object, as a
-  /// number. A new object has no id yet: its number is above all others.
+  /// Returns the operand. An id that is compared with a number, and not with an object, becomes a number.
+  /// A new object has no id yet: its number is above all others.
   private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
     guard case .id = operand, isNumber(other) else { return operand }
     return .numberOfID(operand)

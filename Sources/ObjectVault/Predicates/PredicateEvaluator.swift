@@ -1,6 +1,7 @@
 // Evaluation of a predicate in memory. It is pure, and has the same meaning as the SQL that
 // PredicateCompiler makes: both use the folder Values for calculations, numbers, folding and patterns.
-// +Preparation makes the evaluated form of a node +Comparisons compares two values EvaluatedOrder sorts
+//   +Preparation   makes the evaluated form of a node     +Comparisons   compares two values
+//   EvaluatedOrder   sorts
 //
 // It reports no errors: the node was accepted by the compiler, and is no deeper than `check()` allows.
 
@@ -51,7 +52,7 @@ package struct PredicateEvaluator {
   /// The routes that the condition follows: lists of relationship names that begin at the object. The set
   /// also has every prefix of a route.
   package let routes: Set<[String]>
-  /// The routes of whose target more than the id is read.
+  /// The routes to targets of which more than the id is read.
   let deepRoutes: Set<[String]>
 
   /// Prepares a condition.

@@ -95,7 +95,8 @@ final class FetchPlans: Sendable {
     let templates: [PredicateTemplate]
   }
 
-  /// A program has few shapes. If there are more, they are generated at run time and not worth caching.
+  /// The number of plans that are kept. A program has few shapes; more of them are generated at run time,
+  /// and not worth caching.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
