@@ -1,33 +1,34 @@
-// Recognizes a #Predicate whose type and shape occurred before, by comparing a few words in memory. A
-// predicate that is not recognized is written on a tape, as the first one was.
+// Recognizes a #Predicate whose type and shape occurred before, by comparing a few words in memory. Any
+// other predicate is written on a tape (PredicateTape).
 
 internal import CipherSQLite
 internal import Foundation
 
 // Safe to share: never changed. Learning a shape creates a new form.
-/// A type of expressions, and the shapes of the expressions that occurred.
+/// The type of a predicate's expression, with the shapes in which such expressions occurred.
 @safe final class PredicateForm: @unchecked Sendable {
-  /// Few types have more than one or two shapes; a type with many is not worth searching.
+  /// The number of shapes that are kept for a type. Few types have more than two.
   private static let maximumShapes = 8
-  /// A program has few types of predicates.
+  /// The number of types that are kept. A program has few types of predicates.
   private static let capacity = 500
-  // The forms by type; a type exists as long as the process.
+  // The forms by type. The identifier of a type stays valid, because types are never freed.
   private static let known = Locked<[ObjectIdentifier: PredicateForm]>([:])
 
-  /// The type with its conformance: looking that up costs more than a walk.
+  /// The type with its conformance. Looking the conformance up costs more than writing a tape.
   let type: any TapedExpression.Type
   private let stage: Stage
   private let layout: PredicateLayout?
   private let shapes: [Shape]
 
   private enum Stage {
-    /// Only one predicate of the type occurred.
+    /// No form of the type is kept yet: this is its first predicate.
     ///
-    /// Most types occur only once, and finding the layout costs as much as a walk.
+    /// The layout is not determined yet: most types occur only once, and finding the layout costs as much
+    /// as writing a tape.
     case new
-    /// Shapes are still added.
+    /// New shapes are added.
     case learning
-    /// The layout of the type cannot be used, or the form has enough shapes.
+    /// No shapes are added: the layout cannot be used, or the form has the maximum number of shapes.
     case settled
   }
 
@@ -37,7 +38,7 @@ internal import Foundation
     (self.type, self.stage, self.layout, self.shapes) = (type, stage, layout, shapes)
   }
 
-  /// Returns the form of an expression's type.
+  /// Returns the kept form of an expression's type, or a new one.
   /// - Throws: ``StoreError/predicate(_:)`` when the expression, or a part of it, has no meaning in SQL.
   static func of<Expression: PredicateExpression>(_ expression: Expression) throws -> PredicateForm {
     if let form = known.withLock({ $0[ObjectIdentifier(Expression.self)] }) { return form }
@@ -73,7 +74,8 @@ internal import Foundation
     }
   }
 
-  /// Adds the shape of an expression of this form.
+  /// Records an expression that was written on a tape. The first call keeps the form, later ones add the
+  /// shape.
   /// - Parameters:
   ///   - template: The template of the shape; nil when there is none, because the SQL depends on the
   ///     values.
@@ -119,21 +121,22 @@ extension TapedExpression {
   }
 }
 
-/// One shape: the expected words at the offsets of the layout.
+/// One shape: the contents that the memory of an expression must have at the offsets of the layout.
 @safe private final class Shape: Sendable {
-  // It retains its key paths, so that their addresses cannot be reused.
+  // The template retains its key paths, so that their addresses cannot be reused.
   let template: PredicateTemplate
   private let keyPaths: [(offset: Int, address: UInt)]
   private let operators: [(offset: Int, byte: UInt8)]
-  /// For each variable, the index of the first equal variable; index 0 is the variable of the predicate.
+  /// For each occurrence of a variable, the index of its first occurrence. Index 0 is the predicate's own
+  /// variable; the occurrence at `i` in this array has the index `i + 1`.
   private let variables: [(offset: Int, first: Int)]
-  /// Whether all variables are the variable of the predicate, as in most predicates.
+  /// Whether only the predicate's own variable occurs, as in most predicates.
   private let hasOneVariable: Bool
-  /// The words of the captured values.
+  /// The `word` of each captured value.
   private let values: [UInt]
 
-  /// Creates a shape; nil when the memory does not match the tape, because then the layout is not
-  /// reliable.
+  /// Creates the shape of the expression at an address; nil when the memory does not match the tape,
+  /// because then the layout is not reliable.
   init?(
     _ template: PredicateTemplate, tape: PredicateTape, layout: PredicateLayout,
     at address: UnsafeRawPointer,
@@ -181,7 +184,8 @@ extension TapedExpression {
     return unsafe hasVariables(address, variable)
   }
 
-  /// Returns whether variables are equal where they are in the shape, and different where they are not.
+  /// Returns whether variables are equal at the positions at which the shape's are equal, and differ
+  /// elsewhere.
   private func hasVariables(
     _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID
   ) -> Bool {
@@ -213,7 +217,7 @@ extension TapedExpression {
   }
 }
 
-/// Returns the name of the expression in a tree that has no meaning in SQL.
+/// Returns the type name of the part of an expression that has no counterpart in SQL.
 private func unknownExpression(in expression: Any) -> String {
   for child in Mirror(reflecting: expression).children where isExpression(child.value) {
     if !(child.value is any TapedExpression) { return unknownExpression(in: child.value) }

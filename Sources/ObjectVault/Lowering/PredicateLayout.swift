@@ -1,13 +1,13 @@
-// The offsets in a #Predicate's memory of everything that its type does not determine. The type of an
-// expression spells out the whole tree. What may differ are key paths, operators, variables and captured
-// values, which are at fixed offsets in one struct. The offsets are found once for each type
-// (TapedExpression.lay), so that a predicate of a known shape needs no walk (PredicateForm).
+// The type of a #Predicate's expression determines the whole tree except for key paths, operators,
+// variables and captured values, which are at fixed offsets in the expression's memory.
+// `TapedExpression.lay` finds the offsets once for each type, so that PredicateForm recognizes a known
+// shape without a tape.
 
 internal import Foundation
 
-/// Offsets in bytes from the beginning of the expression, in the order in which a tape names the fields.
+/// The offsets of fields, in bytes from the beginning of the expression and in the order of a tape.
 @safe struct PredicateLayout: Sendable {
-  /// Reads a captured value at its address; nil when it is several values.
+  /// Reads a captured value at its address; nil when it is not a single constant, such as a list.
   typealias Reader = @Sendable (_ address: UnsafeRawPointer) throws -> PredicateValue?
 
   /// The field of a captured value.
@@ -20,12 +20,13 @@ internal import Foundation
   private(set) var operators: [Int] = []
   private(set) var variables: [Int] = []
   private(set) var captures: [Capture] = []
-  /// False where Foundation's fields cannot be found by key paths: then the offsets cannot be used.
+  /// False if the offset of a field cannot be determined, or its size is unexpected. Then the layout is
+  /// not used.
   private(set) var isComplete = true
 
   init(of type: any TapedExpression.Type) { type.lay(in: &self, at: 0) }
 
-  // MARK: For the expressions
+  // MARK: Adding fields
 
   /// Adds the fields of a part of the expression at `offset`.
   mutating func lay<Whole, Part: TapedExpression>(_ part: KeyPath<Whole, Part>, at offset: Int) {
@@ -73,13 +74,14 @@ internal import Foundation
 
   // MARK: Captured values
 
-  /// Returns the captured values of the expression at an address; nil when one of them is several values,
-  /// or has no stored form.
+  /// Returns the captured values of the expression at an address; nil when one of them is not a single
+  /// constant, or has no stored form.
   func values(at address: UnsafeRawPointer) -> [PredicateValue]? {
     var values: [PredicateValue] = []
     values.reserveCapacity(captures.count)
     for index in captures.indices {
-      // The error is discarded here: the walk that follows throws it again, in the right order.
+      // The error is discarded here: the expression is then written on a tape, which throws the
+      // predicate's first error.
       guard let value = try? unsafe captures[index].read(address + captures[index].offset) else { return nil }
       values.append(value)
     }

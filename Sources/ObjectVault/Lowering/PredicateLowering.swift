@@ -1,6 +1,6 @@
-// Converts Foundation's #Predicate to a PredicateNode. One walk writes it on a tape (PredicateTape), and
-// the tree is read from the tape (PredicateReader), once for all predicates of a shape, whose SQL is
-// cached, too. A predicate of a known shape is recognized without the walk (PredicateForm).
+// Converts Foundation's #Predicate to a PredicateNode. The predicate is written on a tape
+// (PredicateTape), and PredicateReader makes the tree from the tape. All predicates with equal words
+// share one tree, and its SQL is cached. PredicateForm recognizes a known shape without writing a tape.
 
 internal import CipherSQLite
 public import Foundation
@@ -23,7 +23,8 @@ extension PredicateNode {
 }
 
 extension PredicateTemplate {
-  /// A program has few shapes. One that creates key paths at run time must not fill the memory with them.
+  /// The number of templates that are kept. A program has few shapes, unless it creates key paths at run
+  /// time.
   private static let capacity = 1000
   private static let known = Locked<[PredicateTape.Key: PredicateTemplate]>([:])
 

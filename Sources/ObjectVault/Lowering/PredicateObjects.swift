@@ -8,7 +8,7 @@ extension ManagedObject: PredicateObject {
       throw StoreError.predicate(
         PredicateError("this object of \(type(of: self)) belongs to no store"))
     }
-    // Inside a write, a new object has its id at once.
+    // Inside a write, a new object already has the id of its future row.
     let id = knownRowID
     return .id(id, of: entity.name, owner: entity, map: id < 0 ? map.map { ObjectIdentifier($0) } : nil)
   }
@@ -25,7 +25,7 @@ extension ObjectID: PredicateObject {
   var isNew: Bool { false }
 
   static func predicateValues(_ ids: some Collection<Self>) throws -> [PredicateValue] {
-    // The details mostly equal those of the id before, so they are created once and shared.
+    // Most ids have the details of the id before them, so the details are created once and shared.
     var last = PredicateValue.null
     return ids.map { id in
       if last.entity == nil || last.store != id.store {

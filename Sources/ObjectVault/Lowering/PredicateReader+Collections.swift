@@ -10,7 +10,7 @@ extension PredicateReader {
     case .range(let low, let high, let isClosed):
       return .condition(Self.within(try operand(), from: low, to: high, isClosed: isClosed), isNil: nil)
     case .path(let path):
-      // The members of a to-many, compared by their ids.
+      // A to-many: its members are compared by their ids.
       let member = PropertyPath(depth: depth + 1, [])
       return .condition(
         .quantified(.any, path, .comparison(.path(member), .equal, try operand(), [])), isNil: nil)
@@ -80,8 +80,8 @@ private protocol MemberSet {
   static var countPath: AnyKeyPath { get }
   static var isEmptyPath: AnyKeyPath { get }
 }
-// All sets conform, although only sets of managed objects are used: with that condition the compiler of
-// Swift 6.3 rejects the key paths.
+// All sets conform, although only sets of managed objects are used: with the condition `Element:
+// ManagedObject`, the compiler of Swift 6.3 rejects the key paths.
 extension Set: MemberSet {
   fileprivate static var countPath: AnyKeyPath { \Set<Element>.count }
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }

@@ -22,7 +22,7 @@ extension PredicateReader {
     }
   }
 
-  /// Returns whether an operand is nil where `base` is nil.
+  /// Returns whether an operand is always nil when `base` is nil.
   private func isNil(_ operand: PredicateOperand, with base: PredicateOperand) -> Bool {
     if operand == base { return true }
     switch operand {

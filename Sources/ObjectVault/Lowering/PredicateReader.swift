@@ -1,19 +1,20 @@
-// Reads a tape and makes the tree. The expressions are read in PredicateReader+Comparisons, +Optionals
-// and +Collections.
+// Reads a tape and makes the tree of nodes. The expressions are read in PredicateReader+Comparisons,
+// +Optionals and +Collections.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// The meaning of an expression.
+/// The result of reading one expression.
 enum Lowered {
   /// A constant, a calculation or an attribute.
   case operand(PredicateOperand)
   /// An object or a to-many, by its path.
   case path(PropertyPath)
-  /// A truth value, and the condition under which it is nil (in optional chaining).
+  /// A condition, and a second condition under which the value of the first is nil (in optional
+  /// chaining). Without the second, the value is never nil.
   case condition(PredicateNode, isNil: PredicateNode?)
-  /// An operand that may have a value although it should be nil, and the condition under which it is nil
-  /// (in `flatMap`).
+  /// The result of a `flatMap`, which in SQL may have a value where Swift has nil, and the condition
+  /// under which it is nil.
   case guarded(PredicateOperand, isNil: PredicateNode)
   /// Several constants.
   case list([PredicateValue])
@@ -37,14 +38,14 @@ extension Lowered {
 /// Reads a tape once, from its beginning to its end.
 struct PredicateReader {
   private let tape: PredicateTape
-  /// Whether captured values become variables, so that the tree serves all predicates of the shape, or
-  /// constants.
+  /// Whether captured values become variables, so that all predicates of the shape can share the tree.
+  /// Otherwise they become constants.
   private let namesValues: Bool
   private var place = PredicateTape.start
   private var (keyPathCount, valueCount, listCount) = (0, 0, 0)
-  /// The meaning of each variable that is in scope.
+  /// What each variable stands for, by its number; nil before the expression that introduces it was read.
   var variables: [Lowered?]
-  /// The number of surrounding to-manys.
+  /// The number of surrounding `contains(where:)` and `allSatisfy`.
   var depth = 0
 
   private init(_ tape: PredicateTape, namesValues: Bool) {
@@ -154,8 +155,8 @@ struct PredicateReader {
     return tape.lists[listCount]
   }
 
-  /// Returns the value of a constant, captured or not. Decisions from the value may only use what its
-  /// word determines, because the tree serves all values with the same word.
+  /// Returns the value of a constant, captured or not; nil for other operands. A decision about the tree
+  /// may only use what the value's word determines, because all values with this word share the tree.
   func constant(_ operand: PredicateOperand) -> PredicateValue? {
     operand.constant(among: tape.values)?.value
   }

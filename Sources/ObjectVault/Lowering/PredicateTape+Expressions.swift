@@ -1,5 +1,5 @@
-// The words that each expression of a #Predicate writes, and the fields that it has. An expression that
-// is not listed here causes an error that names it. Captured values are in PredicateTape+Values.
+// The words that each expression of a #Predicate writes, and its fields in memory. An expression that is
+// not listed here causes an error that names it. Captured values are in PredicateTape+Values.
 
 internal import Foundation
 
@@ -110,7 +110,8 @@ where LHS: TapedExpression, RHS: TapedExpression {
   }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
-  // It writes nothing, because the type of the whole expression contains it, and it changes no result.
+  // An unwrapping writes no word: it changes no result, and the type of the whole expression, which is
+  // the first word of a tape, contains it.
   func write(on tape: inout PredicateTape) throws { try inner.write(on: &tape) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.inner, at: offset)

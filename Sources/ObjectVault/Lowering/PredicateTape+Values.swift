@@ -1,4 +1,4 @@
-// Captured values of a #Predicate: constants, and lists and ranges of them.
+// Captured values of a #Predicate: constants, lists and ranges.
 
 internal import CipherSQLite
 internal import Foundation
@@ -13,9 +13,9 @@ extension PredicateExpressions.Value: TapedExpression {
 }
 
 extension PredicateTape {
-  /// Returns the constant of a captured value; nil when it is several values.
+  /// Returns a captured value as a constant; nil when it is a list, a range or not of an attribute type.
   static func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
-    // The common types first: looking up a conformance costs more than the rest of a walk.
+    // The common types first: looking up a conformance costs more than the rest of writing a tape.
     if Captured.self == Int.self, let value = value as? Int { return try PredicateValue(value) }
     if Captured.self == String.self, let value = value as? String { return try PredicateValue(value) }
     if Captured.self == Double.self, let value = value as? Double { return try PredicateValue(value) }

@@ -1,26 +1,26 @@
-// A #Predicate in a flat form, which one walk over it writes: a word for each expression, followed by its
-// parts. The words are the shape, which several predicates may share. The tree is read from the tape and
-// not from the predicate (PredicateReader), so that predicates with equal words have equal trees.
-// PredicateTape+Expressions has the words of each expression.
+// A #Predicate as a flat list of words: a word for each expression, followed by the words of its parts.
+// The words are the predicate's shape. PredicateReader makes the tree from the tape alone, so predicates
+// with equal words have equal trees. PredicateTape+Expressions has the words of each expression.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// An expression of a `#Predicate` that has a meaning in SQL. The conformances require it of the parts,
-/// so that one look-up for the whole expression is enough and the parts are called directly.
+/// An expression of a `#Predicate` that has a counterpart in SQL. Each conformance requires that the
+/// parts conform, too. So one look-up, for the whole expression, is enough, and the parts are called
+/// directly.
 protocol TapedExpression {
   /// Writes the expression, then its parts.
   /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not support, and for a
   ///   captured value that no attribute can have.
   func write(on tape: inout PredicateTape) throws
 
-  /// Adds the fields of expressions of this type, of which one is at `offset`, to a layout: everything
-  /// that ``write(on:)`` writes and that the type does not determine, in the same order.
+  /// Adds the fields of an expression of this type at `offset` to a layout: everything that
+  /// ``write(on:)`` writes and the type does not determine, in the order of writing.
   static func lay(in layout: inout PredicateLayout, at offset: Int)
 }
 
 /// The words of a `#Predicate`, and what a word cannot contain: key paths and captured values, in the
-/// order in which the words name them.
+/// order of their words.
 struct PredicateTape {
   /// The kind of an expression, which is the low byte of its word. The names are Foundation's.
   enum Kind: UInt8 {
@@ -43,7 +43,7 @@ struct PredicateTape {
 
     fileprivate mutating func append(_ word: UInt) {
       words.append(word)
-      // Words are addresses and small numbers of the program, not chosen by an attacker to collide.
+      // Words are addresses and small numbers of the program. No attacker can choose them to collide.
       digest = (digest ^ word) &* 0x9E37_79B9_7F4A_7C15
       digest ^= digest >> 32
     }
@@ -59,7 +59,7 @@ struct PredicateTape {
   private(set) var keyPaths: [AnyKeyPath] = []
   private(set) var values: [PredicateValue] = []
   private(set) var lists: [[PredicateValue]] = []
-  /// False when the SQL depends on a captured value itself, as with a list.
+  /// False when the SQL depends on a captured value, as on the number of values in a list.
   private(set) var isReusable = true
   private var variables: [PredicateExpressions.VariableID] = []
 
@@ -70,7 +70,7 @@ struct PredicateTape {
   /// Writes an expression on a new tape.
   /// - Throws: As ``TapedExpression/write(on:)``.
   init(_ root: some TapedExpression, over variable: PredicateExpressions.VariableID) throws {
-    // Enough for most predicates: growing step by step costs more than the rest of the walk.
+    // Enough for most predicates: growing step by step costs more than the rest of writing the tape.
     keyPaths.reserveCapacity(8)
     values.reserveCapacity(8)
     variables.reserveCapacity(4)
@@ -142,7 +142,7 @@ extension PredicateTape.Kind {
     }
   }
 
-  /// Whether its word has the number of a variable.
+  /// Whether a word of this kind contains the number of a variable.
   var namesVariable: Bool {
     switch self {
     case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy: true
@@ -156,9 +156,10 @@ extension PredicateTape.Kind {
 }
 
 extension PredicateValue {
-  /// The part of a captured value that belongs to the shape.
+  /// The part of a captured value that belongs to the shape: its storage class, whether it is `true`, and
+  /// whether it needs SQL of its own.
   var word: UInt {
-    // Comparing a condition with true or with false changes the tree.
+    // A condition that is compared with true has another tree than one that is compared with false.
     var truth: UInt = 0
     if case .bool? = type, case .integer(1) = stored { truth = 8 }
     // Infinity and NaN affect the SQL when it is made, and the id of an unsaved object is an error.

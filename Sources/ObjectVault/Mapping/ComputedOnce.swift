@@ -3,8 +3,8 @@
 
 private import Synchronization
 
-/// A value that is made on first use. Threads that use it for the first time at once may each make it,
-/// but all get the same one.
+/// A value that is made on first use. Threads that first use it at the same moment may each make a value,
+/// but all get the one that is stored first.
 final class ComputedOnce<Value: Sendable>: Sendable {
   private final class Box: Sendable {
     let value: Value

@@ -9,16 +9,16 @@ struct EntityReference: Sendable {
   unowned let entity: EntityMapping
 }
 
-/// The columns of one entity in the rows of a query for it and its descendants.
+/// The columns of one entity of a branch, in the rows of a query for the whole branch.
 struct BranchColumns: Sendable {
   let entity: EntityReference
-  /// The index of the column of each stored slot.
+  /// For each stored slot, the index of its column in the row.
   let columns: [Int]
 }
 
 /// The columns of a query for whole rows of an entity and its descendants.
 struct BranchRows: Sendable {
-  /// The column list.
+  /// The SQL of the column list.
   let columns: SQL
   /// The number of columns.
   let count: Int
@@ -71,15 +71,16 @@ extension EntityMapping {
   package var root: EntityMapping { hierarchy?.root.entity ?? self }
   /// Whether other entities share the table.
   package var isInHierarchy: Bool { hierarchy != nil }
-  /// Whether the entity has children, so that their objects are its objects, too.
+  /// Whether the entity has children, whose objects are also objects of the entity.
   package var hasChildren: Bool { (hierarchy?.branch.count ?? 1) > 1 }
   /// The entity and all its descendants, sorted by name.
   package var branch: [EntityMapping] { hierarchy?.branch.map(\.entity) ?? [self] }
-  /// All entities with this one's table, the root first.
+  /// All entities that share the entity's table, the root first; the entity alone when it shares with
+  /// none.
   package var relatives: [EntityMapping] { hierarchy?.members.map(\.entity) ?? [self] }
 
-  /// Returns whether objects of the other entity are objects of this one: it is this entity or a
-  /// descendant.
+  /// Returns whether objects of the other entity are objects of this one, that is, whether the other
+  /// entity is this one or a descendant of it.
   package func includes(_ other: EntityMapping?) -> Bool {
     if other === self { return true }
     guard hasChildren else { return false }

@@ -27,7 +27,7 @@ package final class EntityMapping: @unchecked Sendable {
   package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
   /// The slots that have a column, attributes and to-ones, in the order of the column list.
   @safe @exclusivity(unchecked) package fileprivate(set) var storedSlots: [Int] = []
-  /// For each slot, whether it is a to-one, whose value may be a temporary id.
+  /// For each slot, whether it is a to-one with a column; the value may then be a temporary id.
   @safe @exclusivity(unchecked) package fileprivate(set) var isToOne: [Bool] = []
   @safe @exclusivity(unchecked) fileprivate(set) var hasToOne = false
   package var slotCount: Int { slots.count }
@@ -38,15 +38,16 @@ package final class EntityMapping: @unchecked Sendable {
   @safe @exclusivity(unchecked) package fileprivate(set) var allStored = SlotSet()
   /// The slots with rules of the Swift class.
   @safe @exclusivity(unchecked) fileprivate(set) var checkedSlots: [Int] = []
-  /// To-ones of any entity that reference this one and have no inverse. No delete rule covers them: the
-  /// save itself sets them to nil on deletion.
+  /// To-ones of any entity that reference this entity and have no inverse. They have no delete rule, so
+  /// the save of a deletion sets them to nil.
   fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
-  /// Whether objects may be members of a many-to-many: then they may be in sets that the object itself
-  /// does not refer to.
+  /// Whether objects of the entity may be members of a many-to-many. Then an object may be in sets to
+  /// which it has no reference itself.
   fileprivate(set) var isInJoins = false
-  /// The sets of slots whose values together are unique, one for each unique index or one-to-one.
+  /// The sets of slots whose values together are unique, one for each unique attribute, unique index and
+  /// one-to-one.
   fileprivate(set) var uniqueKeys: [[Int]] = []
-  /// The slots that unique indexes among the model's raw objects mention, in whatever expression.
+  /// The slots that occur anywhere in the SQL of the model's raw unique indexes.
   fileprivate(set) var rawUniqueSlots: [Int] = []
   /// The statement that inserts one row.
   fileprivate(set) var insertSQL = ""
@@ -55,14 +56,14 @@ package final class EntityMapping: @unchecked Sendable {
   /// The query for the whole row of one id.
   var rowSQL: String { rowText.value { rowStatement } }
   /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
-  /// for entities with a ``columnCount`` that a function can take.
+  /// for entities whose ``columnCount`` does not exceed the number of arguments of a function.
   var handedRowSQL: String { handedRowText.value { handedRowStatement } }
   /// The query for the highest id that was issued in the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
   /// `id`, the version and all stored columns, of the table `t0`. For an entity with descendants: `id`,
   /// the version, the number of the row's entity, and the stored columns of all entities of the branch.
   var objectColumns: SQL { branchRows.columns }
-  /// `id`, the version and the entity's own stored columns, also when it has descendants.
+  /// `id`, the version and the stored columns of the entity, without those of descendants.
   fileprivate(set) var ownColumns: SQL = ""
   /// The columns of each entity of the branch in ``objectColumns``; empty for an entity without
   /// descendants.
@@ -71,8 +72,8 @@ package final class EntityMapping: @unchecked Sendable {
   /// The columns in which most rows are nil, according to the file's statistics.
   let nilColumns = Locked<Set<SQLName>>([])
 
-  // Made on demand: for a chain of n entities, each the child of the one before, all of these together
-  // would grow with the cube of n.
+  // Made on demand: for a chain of n entities, each the child of the one before, the size of all these
+  // values together would grow with the cube of n.
   private let madeRows = ComputedOnce<BranchRows>()
   private let rowText = ComputedOnce<String>()
   private let handedRowText = ComputedOnce<String>()
@@ -102,8 +103,8 @@ package final class EntityMapping: @unchecked Sendable {
       || description.indexes.contains { $0.properties.first == info.name }
   }
 
-  /// Returns the slots by which an index that begins with `first` is sorted next. A later slot of an
-  /// index counts only if all slots before it are in `isEqual`, that is, equal in all rows.
+  /// Returns the slots that follow `first` in indexes that begin with `first`. A slot counts only if all
+  /// slots between `first` and it are in `isEqual`, the slots with one value in all rows.
   func slots(indexedAfter first: Int, where isEqual: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
     for index in description.indexes where index.properties.first == slots[first].name {
@@ -233,8 +234,8 @@ package final class SchemaMapping: @unchecked Sendable {
     }
   }
 
-  /// Returns the mapping of a property that the parent has. The relationship stays the same; defaults and
-  /// rules may come from the entity's own class.
+  /// Returns the mapping of a property that the parent has. It keeps the parent's relationship; defaults
+  /// and rules may come from the entity's own class.
   private func inherited(_ property: PropertyMapping, by entity: EntityMapping) -> PropertyMapping {
     guard let binding = schema.bindings[entity.name] else { return property }
     return PropertyMapping(
@@ -245,7 +246,7 @@ package final class SchemaMapping: @unchecked Sendable {
 
   func entity(named name: String) -> EntityMapping? { byName[name] }
 
-  /// Returns the entity of a name that a person wrote.
+  /// Returns the entity with a name that a user wrote.
   /// - Throws: ``StoreError/noEntity(name:similar:)``.
   func known(_ name: String) throws(StoreError) -> EntityMapping {
     if let entity = byName[name] { return entity }

@@ -1,4 +1,4 @@
-// Where a file stores the links and the order of a to-many, for code that reads it without objects.
+// Where a file stores the links and the order of a to-many, for code that reads the file without objects.
 
 /// A table of links, or a table with the column of a to-one, seen from one end.
 package struct LinkPlace: Sendable, Hashable {

@@ -2,7 +2,7 @@
 
 internal import CipherSQLite
 
-/// The statements for links of one table, made once. A class, so that a `JoinTable` is copied cheaply.
+/// The statements for the links of one table, made once for each table.
 final class LinkStatements: Sendable {
   /// Adds a link; an existing link stays.
   let link: String

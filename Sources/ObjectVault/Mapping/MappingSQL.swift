@@ -28,8 +28,8 @@ extension EntityMapping {
   func feedStatement(_ columns: [SQLName]) -> String {
     let names = SQL.names([idName] + columns)
     let feed = SQLName(RowFeed.tableName(columnCount: columns.count + 1))
-    // FAIL, and not ABORT: rows before the one that fails stay, as with one statement for each row, and
-    // the engine keeps no copies of pages to undo the statement alone.
+    // FAIL, and not ABORT: the rows before the one that fails stay, as if each row had a statement of its
+    // own. So the engine keeps no copies of pages for undoing this statement alone.
     let (more, values) = beginning
     return text("INSERT OR FAIL INTO \(table) (\(names)\(more)) SELECT *\(values) FROM \(feed)")
   }
@@ -57,8 +57,8 @@ extension EntityMapping {
     text("SELECT \(RowFunction.place.call(objectColumns)) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
   }
 
-  /// The query for whole rows in the order of their ids: above a first id, up to a last one, and at most
-  /// a number of rows.
+  /// The query for whole rows in the order of their ids. Its parameters are the id before the first row,
+  /// the highest id and the maximum number of rows.
   var batchSQL: String {
     text(
       "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ?\(and("+t0.")) ORDER BY t0.\"id\" LIMIT ?"
@@ -116,8 +116,8 @@ extension EntityMapping {
     return text("SELECT \(names) FROM \(table) WHERE \"id\" IN (\(parameters: count))")
   }
 
-  /// Returns the statement that sets some columns of one row, whatever its version, and increases the
-  /// version.
+  /// Returns the statement that sets some columns of one row without checking its version, and increases
+  /// the version.
   func rewriteSQL(_ slots: [Int]) -> String {
     text("UPDATE \(table) SET \(settingNext(slots)) WHERE \"id\" = ?")
   }
@@ -125,8 +125,8 @@ extension EntityMapping {
   /// Returns the statement that sets some columns of one row if it still has a certain version.
   /// - Parameter undoesAlone: Whether a failure undoes this statement alone (ABORT, not FAIL). For that
   ///   the engine copies each page, and SQLCipher 3 keeps the copies until the outermost savepoint ends.
-  ///   It must be true where the statement fires triggers: its conflict clause overrides those of the
-  ///   triggers.
+  ///   It must be true where the statement fires triggers, because FAIL would override the conflict
+  ///   clauses inside the triggers.
   func updateSQL(_ slots: [Int], undoesAlone: Bool) -> String {
     text("\(update(undoesAlone)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
   }
@@ -147,14 +147,14 @@ extension EntityMapping {
       """)
   }
 
-  /// Returns the statement that sets some columns of one row, whatever its version, which stays the same.
+  /// Returns the statement that sets some columns of one row. It neither checks nor changes the version.
   func overwriteSQL(_ slots: [Int]) -> String {
     let settings = SQL.joined(columns(slots).map { "\($0) = ?" })
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" = ?")
   }
 
-  /// Returns the statement that clears to-ones of rows that are deleted in the same transaction: NULL,
-  /// or, in a column that rejects NULL, an id that no row has ever had.
+  /// Returns the statement that clears to-ones of rows that are deleted in the same transaction. It sets
+  /// NULL, or in a column that rejects NULL a negative id, which no row has.
   func cutSQL(_ slots: [Int], count: Int) -> String {
     let settings = SQL.joined(
       slots.compactMap { slot in
@@ -195,7 +195,7 @@ extension EntityMapping {
     text("DELETE FROM \(table) WHERE \"id\" IN (SELECT \(feedIDName) FROM \(fedIDs))")
   }
 
-  /// Returns the query for the lowest of `count` ids that a row has.
+  /// Returns the query for the lowest of `count` ids for which there is a row.
   func presentSQL(count: Int) -> String {
     text("SELECT min(\"id\") FROM \(table) WHERE \"id\" IN (\(parameters: count))")
   }
@@ -223,8 +223,8 @@ extension EntityMapping {
     .joined(columns(slots).map { "\($0) = ?" } + leaving(slots) + [Self.nextVersion])
   }
 
-  /// Returns assignments that clear the positions of these to-ones: the row is no longer a member of the
-  /// former object, so it has no position there.
+  /// Returns assignments that clear the row's positions among the members of the objects that these
+  /// to-ones referenced, because the row is no longer a member there.
   private func leaving(_ slots: [Int]) -> [SQL] {
     slots.compactMap { slot in self.slots[slot].relationship?.inverseOrder.map { "\($0) = NULL" } }
   }
@@ -273,8 +273,8 @@ extension RelationshipMapping {
 }
 
 extension JoinTable {
-  /// Returns the query for the links of `count` objects at the source or the target: the source's id, and
-  /// the target's.
+  /// Returns the query for the links of `count` objects at the source or the target: each row has the
+  /// source's id and the target's.
   func linksSQL(fromSource: Bool, count: Int) -> String {
     let (source, target) = columns(from: true)
     let own = columns(from: fromSource).own

@@ -1,5 +1,5 @@
-// The statements for the positions of members in ordered relationships. A position is stored in the
-// column next to the member's reference, or in the table of links. MemberOrdering, in Saving, decides the
+// The statements for the positions of members in ordered relationships. A position is stored next to the
+// column of the member's to-one, or in the table of links. MemberOrdering, in Saving, decides the
 // numbers.
 
 internal import CipherSQLite
@@ -20,8 +20,8 @@ extension RelationshipMapping {
     }
   }
 
-  /// The query for the last position of one owner's members. Like all of these statements, it is empty
-  /// for a relationship without an order.
+  /// The query for the highest position of one owner's members. Like all statements in this file, it is
+  /// empty for a relationship without an order.
   var lastPlaceSQL: String {
     guard let (table, owner, _, place) = places else { return "" }
     return ("SELECT max(\(place)) FROM \(table) WHERE \(owner) = ?" as SQL).text

@@ -1,6 +1,6 @@
-// Detects names such as `$User.id` in a subquery that reads other tables. The name becomes a bare column,
-// which would mean a column of that name in the subquery's own tables, without an error from any engine.
-// Such a name is an error, because it cannot be intended.
+// Detects a name such as `$User.id` in a subquery that reads other tables, but not User's. The name
+// becomes the bare column `id`, which the engine would resolve in the subquery's own tables, without an
+// error. This cannot be intended, so it is an error.
 
 /// Finds names of an outer query's columns that an inner query would resolve in its own tables.
 struct OuterNames {
@@ -32,9 +32,9 @@ struct OuterNames {
     /// Whether it reads other sources as well: tables without a dollar sign, or subqueries.
     var readsOthers = false
     var hasSelect = false
-    /// Whether it inserts the rows of a query that follows.
+    /// Whether it is an INSERT, which a query for the inserted rows may follow.
     var inserts = false
-    /// Whether it follows a UNION or the like, so that an ORDER BY applies to the results of all.
+    /// Whether it follows a UNION or the like. An ORDER BY then applies to the whole compound query.
     var isCompound = false
   }
 
@@ -42,17 +42,18 @@ struct OuterNames {
   private var queries = [Query(parent: nil)]
   private var references: [Reference] = []
   private var current = 0
-  /// Whether the next name is that of a table, and whether one follows after a comma.
+  /// Whether the next name is a table's, and whether a comma is followed by another table.
   private var (expectsTable, isInList) = (false, false)
-  /// Whether names now refer to rows that were found already, or to rows of the table that is inserted
-  /// into.
+  /// Whether names now refer to the results of a query, as in the ORDER BY of a UNION, or to the table
+  /// that is inserted into, as after ON CONFLICT. Such names are not checked.
   private var isBehindQuery = false
-  /// Whether the text is an expression that is evaluated for rows, to which a query in it may refer.
+  /// Whether the text is an expression that is evaluated for each row. A query inside may refer to that
+  /// row.
   private var isExpression = false
   private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isBehindQuery: Bool)] = []
 
-  /// Returns the first such name in SQL that a person wrote; nil where there is none, and where it cannot
-  /// be determined.
+  /// Returns the first name in user-written SQL that would mean a column of another table; nil when there
+  /// is none, or none that is certain.
   /// - Parameters:
   ///   - sql: The SQL, with names of the model.
   ///   - model: The model that the names belong to.
@@ -162,7 +163,7 @@ struct OuterNames {
       expectsTable = false
       return
     }
-    // After a dot: the table was written before the name.
+    // After a dot, as in `t.$User.id`, the SQL itself states the table.
     guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix("."), !isBehindQuery else { return }
     references.append(Reference(name: name, query: current))
   }
@@ -224,7 +225,7 @@ struct OuterNames {
     var next = query.parent
     while let index = next {
       let outer = queries[index]
-      // The outer statement of an ORDER BY or an expression may have no tables here.
+      // The tables of an outer statement may be unknown here, as around an ORDER BY or an expression.
       if outer.readsOthers || outer.tables.isEmpty || outer.tables.contains(table) { return true }
       next = outer.parent
     }

@@ -56,7 +56,7 @@ package final class JoinTable: Sendable {
 
   var tableName: SQLName { SQLName(name) }
 
-  /// Returns the columns, seen from one end: its own ids, and those of the other end.
+  /// Returns the column with the ids of one end, and the column with those of the other end.
   func columns(from isSource: Bool) -> (own: SQLName, other: SQLName) {
     let (source, target) = (SQLName(sourceColumn), SQLName(targetColumn))
     return isSource ? (source, target) : (target, source)
@@ -88,24 +88,25 @@ extension RelationshipDescription {
   package var columnName: String { Self.columnName(name) }
   /// Returns the name of the column of a to-one.
   static func columnName(_ name: String) -> String { "\(name)_id" }
-  /// Returns the name of the column next to a to-one's column, with the positions of objects among the
-  /// members of its inverse, if that is ordered. Property names never begin with an underscore.
+  /// Returns the name of the column next to a to-one's column. If the inverse is ordered, this column has
+  /// the position of each row among the inverse's members. Property names never begin with an underscore.
   static func orderColumnName(_ name: String) -> String { "_\(name)_position" }
 }
 
 extension Schema {
-  /// Returns the name of a to-many's join table, and whether this end is its source; nil for one-to-many.
-  /// - Parameter entity: The entity that declares the relationship, or one that inherits it; the table is
-  ///   the declaring entity's.
+  /// Returns the name of a to-many's join table, and whether this end is its source; nil for a to-one and
+  /// a one-to-many.
+  /// - Parameter entity: The entity that declares the relationship, or one that inherits it. The table is
+  ///   named after the declaring entity.
   func joinName(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
     name: String, isSource: Bool
   )? {
     guard relationship.isToMany else { return nil }
     let own = "\(declarerName(of: relationship, in: entity))_\(relationship.name)"
     guard let inverse = relationship.inverse else { return (own, true) }
-    // If the inverse belongs to another relationship, its table has another name. That occurs in the
-    // middle of a step, when a relationship names an inverse before the relationship that had it is
-    // dropped.
+    // If the inverse names another relationship as its own inverse, this end has no join table. This
+    // occurs in the middle of a step: a relationship names its new inverse before that one's earlier
+    // inverse is dropped.
     guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse),
       back.isToMany,
       back.inverse == nil || back.inverse == relationship.name,
@@ -122,7 +123,8 @@ extension Schema {
     entity.parent == nil ? entity.name : declarer(of: relationship.name, in: entity)?.name ?? entity.name
   }
 
-  /// Returns the join table of a to-many, and whether this end is its source; nil for one-to-many.
+  /// Returns the join table of a to-many, and whether this end is its source; nil for a to-one and a
+  /// one-to-many.
   package func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
     JoinTable, Bool
   )? {
@@ -146,13 +148,13 @@ extension Schema {
     )
   }
 
-  /// Returns whether the members of a to-many are stored anywhere. In the middle of a step they are not,
-  /// when the inverse does not exist yet.
+  /// Returns whether the file stores the members of a to-many. In the middle of a step it does not if the
+  /// inverse does not exist yet.
   func hasMembers(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.hasColumn == true
   }
 
-  /// Returns the inverse of a relationship.
+  /// Returns the inverse of a relationship; nil when it has none, or the model does not contain it.
   private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
     relationship.inverse.flatMap { entity(named: relationship.destination)?.relationship(named: $0) }
   }
@@ -165,7 +167,7 @@ extension Schema {
     return RelationshipDescription.orderColumnName(relationship.name)
   }
 
-  /// All join tables, each once.
+  /// All join tables, each listed once.
   var joinTables: [JoinTable] { joinTables(butOf: []) }
 
   /// Returns the join tables, except those whose source is an excluded entity.
@@ -191,7 +193,8 @@ extension Schema {
     }
   }
 
-  /// Returns the column with the positions of a to-many's members; nil for a to-many without an order.
+  /// Returns the column with the positions of a to-many's members; nil for a relationship without an
+  /// order.
   func orderColumn(of relationship: RelationshipDescription, in entity: EntityDescription) -> String? {
     guard relationship.isToMany, relationship.isOrdered else { return nil }
     if let (join, isSource) = joinTable(of: relationship, in: entity) {

@@ -9,7 +9,8 @@ extension Schema {
     (roots.map(table) + joinTables.map(table)).sorted { $0.name < $1.name }
   }
 
-  /// Returns the tables, except those of excluded entities and of the links whose source they are.
+  /// Returns the tables, except those of excluded entities, and of links whose source is an excluded
+  /// entity.
   func tables(but left: Set<String>) -> [TableInfo] {
     guard !left.isEmpty else { return tables }
     let joins = joinTables(butOf: left)
@@ -29,8 +30,8 @@ extension Schema {
     ]
     let below = descendants(of: root)
     if !below.isEmpty {
-      // The default is the root, for SQL that names no entity: statements from before the first child
-      // stay correct, and adding that child does not copy the table.
+      // The default is the root's name. So INSERT statements from before the first child stay correct,
+      // and adding the first child need not copy the table.
       table.columns.append(
         TableInfo.Column(
           name: EntityColumn.name, type: "TEXT", isRequired: true,
@@ -52,8 +53,9 @@ extension Schema {
 
   /// Adds the columns, indexes and foreign keys of what an entity declares itself.
   private func add(_ entity: EntityDescription, to table: inout TableDraft) {
-    // Rows of other entities have NULL in the columns of an entity with a parent. So saves and checks
-    // enforce what is required there, and the code that inserts rows writes the defaults.
+    // The columns of an entity with a parent are NULL in the rows of other entities, so they have neither
+    // NOT NULL nor a default. Saves and checks enforce required values, and the code that inserts rows
+    // writes the defaults.
     let isRoot = entity.parent == nil
     for attribute in entity.attributes {
       table.columns.append(
@@ -80,7 +82,7 @@ extension Schema {
       let order = orderColumn(of: relationship)
       if let order { table.columns.append(Self.orderColumn(order)) }
       let isUnique = relationship.isOneToOne
-      // A declared unique index over the same property replaces it.
+      // A declared unique index over the property replaces the index of a one-to-one.
       if isUnique, entity.hasUniqueIndex(over: relationship.name) { continue }
       table.indexes.append(
         Self.index(

@@ -1,4 +1,4 @@
-// Raw objects as statements for the tables of one model, and everything that a model has in a file.
+// The statements that create raw objects in one model, and the layout of a model's file.
 
 internal import CipherSQLite
 
@@ -11,7 +11,7 @@ struct RawStatement: Hashable {
   /// The statement that drops the object.
   var drop: String { ("DROP \(Self.kind(object)) \(identifier: object.name)" as SQL).text }
 
-  /// The names that the statement can refer to, in lower case.
+  /// The words of the statement in lower case, among them all names that it refers to.
   var words: Set<String> { SQLTemplate.words(create) }
 
   var isTrigger: Bool { object.kind == .trigger }
@@ -105,7 +105,7 @@ extension Schema {
   }
 }
 
-/// What a model has in a file.
+/// The tables and raw objects of a model in a file.
 struct StoreLayout: Sendable {
   /// The tables, sorted by name.
   var tables: [TableInfo]
@@ -114,7 +114,7 @@ struct StoreLayout: Sendable {
 }
 
 extension Schema {
-  /// What the schema has in a file.
+  /// The layout of the schema's file.
   var layout: StoreLayout {
     StoreLayout(
       tables: tables,

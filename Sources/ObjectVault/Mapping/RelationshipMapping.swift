@@ -13,13 +13,14 @@ enum RelationshipStorage {
   case join(JoinTable, isSource: Bool)
 }
 
-/// What a relationship needs of its inverse.
+/// The facts about the inverse that the mapping of a relationship needs.
 struct InverseEnd {
   let slot: Int
   let hasColumn: Bool
   let isLookedUp: Bool
   let isOrdered: Bool
-  /// The column of a to-one, and the column next to it for the positions in an ordered inverse.
+  /// The column of the inverse, if the inverse is a to-one, and the column next to it, which has the
+  /// positions if the relationship is ordered.
   let column: SQLName
   let order: SQLName
 
@@ -54,14 +55,14 @@ package final class RelationshipMapping: @unchecked Sendable {
   /// The column with the positions of members, next to the links; nil for a relationship without an
   /// order.
   let order: SQLName?
-  /// For a to-one, the column with the positions of objects among the members of its inverse; nil where
-  /// that has no order.
+  /// For a to-one, the column with the positions of objects among the members of its inverse; nil when
+  /// the inverse has no order.
   let inverseOrder: SQLName?
   /// The query for the whole rows of one owner's members.
   var membersSQL: String { membersText.value { membersStatement } }
   private let membersText = ComputedOnce<String>()
 
-  /// Creates one end; nil for a to-many or a to-one without a column whose inverse is not in the model.
+  /// Creates one end; nil when its links would be in the column of an inverse that is not in the model.
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
     inverse: InverseEnd?, join: (JoinTable, Bool)?

@@ -6,9 +6,9 @@ internal import CipherSQLite
 /// The ids that one open store has reserved for its next saves, by the name of the entity at the root of
 /// the table.
 ///
-/// The mark in the file is the upper end of a reservation. As long as it is the one that this store
-/// wrote, no other process has assigned an id since: each of them raises the mark first. A process that
-/// ends leaves a gap of at most ``ReservedIDs/limit`` ids.
+/// The high-water mark in the file is the upper end of a reservation. While the file has the mark that
+/// this store wrote, no other store has assigned ids, because each raises the mark first. A process that
+/// ends leaves a gap of at most ``ReservedIDs/limit`` ids for each root entity.
 package final class ReservedIDs: Sendable {
   /// The largest number of ids that are reserved beyond those that a save needs.
   package static let limit: Int64 = 64
@@ -16,16 +16,17 @@ package final class ReservedIDs: Sendable {
   private struct Block {
     /// The highest id that was assigned.
     var assigned: Int64
-    /// The mark in the file.
+    /// The mark that this store wrote to the file.
     let mark: Int64
   }
 
   private struct State {
     var blocks: [String: Block] = [:]
-    /// Reservations of the transaction that is open. Its rollback takes them back.
+    /// Reservations of the open transaction. If it is rolled back, they are discarded when the next one
+    /// begins.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened, up to the limit. The first save reserves none: a
-    /// program that saves once leaves no gap.
+    /// The number of ids that were assigned since the store was opened, up to the limit. The first save therefore reserves
+    /// none, so that a program that saves once leaves no gap.
     var counts: [String: Int64] = [:]
 
     mutating func count(_ ids: Int64, of entity: String) {
@@ -46,7 +47,8 @@ package final class ReservedIDs: Sendable {
   }
 
   /// Assigns ids of the reservation. They stay assigned when the transaction is rolled back.
-  /// - Returns: Whether they are all reserved. If not, the mark has to be raised.
+  /// - Returns: Whether all of the ids were reserved. If not, none are assigned, and the mark must be
+  ///   raised.
   func use(_ entity: String, mark: Int64?, upTo last: Int64) -> Bool {
     state.withLock { state in
       guard let block = state.blocks[entity], block.mark == mark, last <= block.mark else { return false }
@@ -56,7 +58,7 @@ package final class ReservedIDs: Sendable {
     }
   }
 
-  /// Reserves ids above those that a save assigns. The reservation counts from ``commit()`` on.
+  /// Reserves ids above those that a save assigns. The reservation is valid after ``commit()``.
   /// - Returns: The mark to write.
   func reserve(_ entity: String, assigned last: Int64, count: Int64) -> Int64 {
     state.withLock { state in
@@ -68,10 +70,10 @@ package final class ReservedIDs: Sendable {
     }
   }
 
-  /// Begins a transaction. What an earlier one has reserved and not committed is dropped.
+  /// Begins a transaction, and discards the uncommitted reservations of an earlier one.
   func begin() { state.withLock { $0.uncommitted = [:] } }
 
-  /// Makes the reservations of the transaction count. It is called after its commit.
+  /// Makes the transaction's reservations valid. Called after the commit.
   func commit() {
     state.withLock { state in
       state.blocks.merge(state.uncommitted) { $1 }

@@ -6,8 +6,8 @@ package import CipherSQLite
 
 /// Assigns the ids of new rows.
 package struct RowIDs {
-  /// The highest id that a row may have. When the ids of one entity are placed after those of another,
-  /// the sums still fit into 64 bits.
+  /// The highest id that a row may have. A merge of entities adds an offset to the ids of one entity; the
+  /// sums still fit into 64 bits.
   package static let highest = Int64.max >> 1
 
   private let marks: IdentifierTable
@@ -26,15 +26,14 @@ package struct RowIDs {
     fileprivate let mark: Int64?
     package let first: Int64
     package let last: Int64
-    /// The number of ids that are assigned with them: those that objects were told before the save are
-    /// among them.
+    /// The number of ids that taking the run assigns, including those that unsaved objects already have.
     fileprivate let count: Int64
 
     /// - Parameters:
     ///   - mark: The high-water mark in the file; nil when the entity has none yet.
     ///   - assigned: The highest id at or below the mark that was assigned; nil when all of them may have
     ///     been.
-    ///   - taken: Another id that is not free.
+    ///   - taken: The highest id that a row or an unsaved object already has.
     ///   - count: The number of ids.
     ///   - entity: The entity of the table.
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
@@ -53,8 +52,9 @@ package struct RowIDs {
 
   /// Returns `count` ids that were never assigned.
   ///
-  /// They stay free until they are taken in the same transaction. Rows that another program inserted may
-  /// have ids above the mark: the new ids follow after those, and taking them corrects the mark.
+  /// They are only assigned when ``take(_:of:isLast:)`` is called in the same transaction. Rows that
+  /// another program inserted may have ids above the mark. The new ids then follow after the ids of these
+  /// rows, and taking the new ids corrects the mark.
   /// - Parameter promised: The highest id that an unsaved object already has.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
   func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
@@ -65,9 +65,10 @@ package struct RowIDs {
       taken: max(last.row ?? 0, promised), count: count, of: root.name)
   }
 
-  /// Assigns free ids. Those that are reserved already write nothing.
-  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves: a
-  ///   savepoint that is rolled back would take a reservation along that this store believes to have.
+  /// Assigns free ids. Ids that are already reserved write nothing.
+  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves. If
+  ///   a savepoint wrote the reservation and were rolled back, this store would use ids that the file
+  ///   does not reserve.
   func take(_ ids: Run, of entity: String, isLast: Bool) throws {
     guard reserved?.use(entity, mark: ids.mark, upTo: ids.last) != true else { return }
     let mark = isLast ? reserved?.reserve(entity, assigned: ids.last, count: ids.count) : nil
@@ -78,9 +79,9 @@ package struct RowIDs {
   /// - Parameters:
   ///   - entity: The entity at the root of the table.
   ///   - highest: The highest id that is excluded.
-  ///   - endsReservations: Whether the id comes from outside of the store. Another process may have
-  ///     reserved it and not assigned it yet; each change of the mark ends that reservation. A migration
-  ///     needs none: no process saves after it without opening the store again.
+  ///   - endsReservations: Whether to end other processes' reservations, by changing the mark. Needed for
+  ///     an id from outside of the store, which another process may have reserved. Not needed in a
+  ///     migration, after which every process opens the store again.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
   package func raise(_ entity: String, to highest: Int64, endsReservations: Bool = false) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
@@ -126,9 +127,10 @@ enum RowVersions {
   /// The highest version that an imported row may have. The versions above it suffice for all later
   /// writes.
   static let highest = Int64.max >> 1
-  /// Returns the version after this one. It wraps on overflow: no row has that version, so the next save
-  /// reports that the row was changed.
+  /// Returns the version after this one. On overflow it wraps to a negative number. No row has that
+  /// version, so the next save reports a conflict.
   static func next(_ version: Int64) -> Int64 { version &+ 1 }
-  /// Returns a version that the row has never had, for a row that is inserted again under its former id.
+  /// Returns a random version for a row that is inserted again under the id of a deleted row. The deleted
+  /// row almost certainly never had this version.
   static func unheardOf() -> Int64 { .random(in: 1 << 40...highest - 1 << 40) }
 }

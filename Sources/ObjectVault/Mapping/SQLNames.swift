@@ -37,8 +37,8 @@ struct SQLNames {
     }
   }
 
-  /// Returns an expression with its names resolved, in parentheses when it is a query: the engine accepts
-  /// a query as an expression only so.
+  /// Returns an expression with its names resolved. A query is put in parentheses, because the engine
+  /// accepts it as an expression only so.
   func resolved(expression sql: String, of entity: String? = nil) throws(ModelError) -> String {
     let expression = try resolved(sql, of: entity)
     return SQLScanner.isQuery(expression) ? "(\(expression))" : expression
@@ -95,7 +95,7 @@ struct SQLNames {
   ) throws(ModelError) -> String {
     let ends =
       model.joinTable(of: relationship, in: entity).map { [$0.0.sourceColumn, $0.0.targetColumn] } ?? []
-    // Unless the other end has this name.
+    // `position` means the column of positions, unless an end of the links has this name.
     if names.count == 3, names[2] == Self.position,
       !ends.contains(RelationshipDescription.columnName(Self.position))
     {

@@ -11,7 +11,7 @@ extension Schema {
     guard all.isEmpty else { throw StoreError.invalidSchema(all) }
   }
 
-  /// The faults of the model, however it was made.
+  /// The faults of the model itself, without those of its declaration in Swift.
   package var modelFaults: [SchemaFault] {
     let faults = ownFaults + rawFaults
     return faults.isEmpty ? clashFaults : faults
@@ -25,8 +25,8 @@ extension Schema {
     for entity in entities {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
-    // All entities that share a table with a changed entity are checked with it, also when it has left
-    // the table.
+    // All entities that share a table with a changed entity are checked with it, also when the changed
+    // entity has left the table.
     for hierarchy in hierarchies + former.hierarchies
     where hierarchy.contains(where: { changed.contains($0.name) }) {
       changed.formUnion(hierarchy.map(\.name))
@@ -36,10 +36,10 @@ extension Schema {
     }
     let faults = ownFaults(isTouched) + rawFaults
     guard faults.isEmpty else { return faults }
-    // Raw objects have their own names in the file, and few models have any.
+    // Raw objects have names in the file, too. The few models that have any are checked completely.
     guard rawObjects.isEmpty, former.rawObjects.isEmpty else { return clashFaults }
-    // An unchanged entity with a relationship to a changed one gets other names only when relationships
-    // changed.
+    // The names of an unchanged entity's links differ only if the relationships of a changed entity
+    // differ.
     let hasOtherLinks = changed.contains { name in
       entity(named: name)?.relationships != old[name]?.relationships
     }
@@ -67,8 +67,7 @@ extension Schema {
 
   private static func isIndexName(_ name: String) -> Bool { name.hasPrefix("ix_") || name.hasPrefix("ux_") }
 
-  /// Returns the names that some entities have in the file, with those of their indexes and links, in
-  /// lower case.
+  /// Returns the names of the tables, indexes and join tables of some entities, in lower case.
   private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
     let parents = parentNames
     return entities.filter(isAsked).flatMap { entity in
@@ -83,7 +82,7 @@ extension Schema {
     var faults: [SchemaFault] = []
     var owners: [String: String] = [:]
     func enter(_ name: String, of owner: String) {
-      // Two entities of the same name are another fault, which is reported by name.
+      // Two entities of one name are a separate fault, `duplicateName`.
       if let other = owners.updateValue(owner, forKey: name.lowercased()), other != name || owner != name {
         faults.append(.clashingName(name: name, owner: owner, other: other))
       }
@@ -106,8 +105,8 @@ extension Schema {
     return faults
   }
 
-  /// Returns the names of the indexes of an entity's table. They are not taken from the table's
-  /// description, which takes many times as long to make: a chain of steps is checked after each step.
+  /// Returns the names of the indexes of an entity's table. The table's description has them, too, but
+  /// takes many times as long to make, and a chain of steps is checked after each step.
   /// - Parameter parents: The names of all entities that have children.
   private func indexNames(of entity: EntityDescription, _ parents: Set<String>) -> [String] {
     entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {

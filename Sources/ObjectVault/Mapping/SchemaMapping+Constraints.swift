@@ -23,8 +23,8 @@ extension SchemaMapping {
       }
       return columns.count == names.count ? columns : nil
     }
-    // The entities of an inheritance hierarchy share a table; all columns of a constraint belong to the
-    // entity that declares it.
+    // The entities of an inheritance hierarchy share a table. A constraint is attributed to the topmost
+    // entity that has all of its columns.
     for entity in entity.relatives {
       guard let found = columns(of: entity) else { continue }
       if let parent = entity.parent, columns(of: parent) != nil { continue }

@@ -1,5 +1,5 @@
-// Finds the writing statements of a trigger by their first words, which is enough: SQLite allows no WITH
-// before them there.
+// Finds the writing statements of a trigger by their first words. This is enough, because SQLite allows
+// no WITH before a statement in a trigger.
 
 /// A statement of a trigger that writes rows.
 struct TriggerWrite {
@@ -33,7 +33,8 @@ struct TriggerWrite {
         default: break
         }
       }
-      // A column may also be called "begin", but none of these words can follow it.
+      // A column may also be called "begin", but INSERT, REPLACE, UPDATE and DELETE cannot follow a
+      // column's name.
       isBeginning = piece.kind == .word && word == "begin" || text == ";"
     }
     return writes

@@ -21,18 +21,18 @@ package struct AttributeTraits: Sendable {
   /// The form that a text must have to be a valid value.
   package enum TextForm: Sendable, Equatable { case any, decimal, uuid, url, json }
 
-  /// The form in which a text in a predicate names a value that is not a string.
+  /// The form of a text in a predicate that names a value of another type, such as a date.
   package enum WrittenForm: Sendable, Equatable { case uuid, date }
 
   package let storage: Storage
   /// Whether values are numbers, which compare by value with each other and can be used in calculations.
   package let isNumeric: Bool
-  /// Whether values are compared with strings as strings, in all string comparisons.
+  /// Whether values compare as strings, also with strings and in all string operators.
   package let isString: Bool
   /// The collation of the type's columns; nil for the engine's own.
   package let collation: String?
-  /// The form in which a text in a predicate names a value; nil for types whose values are strings, or
-  /// that no text names.
+  /// The form of a text in a predicate that names a value of the type; nil for strings, and for types
+  /// whose values no text names.
   package let written: WrittenForm?
 
   fileprivate init(

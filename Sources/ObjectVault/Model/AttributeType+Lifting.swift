@@ -1,5 +1,5 @@
-// What a text in a predicate means when it is compared with values that are not strings; the same in SQL
-// and in memory.
+// The meaning of a text in a predicate that is compared with values of another type, such as dates. SQL
+// and evaluation in memory share it.
 
 internal import CipherSQLite
 private import Foundation

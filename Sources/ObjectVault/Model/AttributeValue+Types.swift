@@ -262,7 +262,7 @@ extension Decimal: AttributeValue {
     case .text(let text):
       guard DecimalText.isStored(text) else { return nil }
       self.init(string: text, locale: posix)
-      // A text of that length never has too many digits.
+      // A text of at most this length never has too many digits.
       if text.utf8.count <= DecimalText.maximumDigits { return }
       guard DecimalText(text.utf8) == DecimalText(description.utf8) else { return nil }
     case .integer(let value): self.init(value)

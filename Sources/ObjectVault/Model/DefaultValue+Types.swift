@@ -11,10 +11,9 @@ extension DefaultValue {
     return .real(Double(Float(number)))
   }
 
-  /// Returns the value converted to the type as a file means it: an integer for a double or a decimal
-  /// becomes one.
+  /// Returns the value converted to the type: an integer for a double or a decimal becomes one.
   ///
-  /// It keeps the digits as they were written, because the checksum of a step covers its text.
+  /// Digits are not rounded, because the checksum of a step covers them as they were written.
   func fitting(_ type: AttributeType) -> DefaultValue {
     guard case .integer(let number) = self else { return self }
     switch type.traits.storage {

@@ -29,6 +29,6 @@ struct ValueReader: @unchecked Sendable {
   let isNarrow: Bool
   /// Whether the Swift type can represent a stored value.
   let reads: (SQLValue) -> Bool
-  /// Some values of the Swift type, of an enum all; never nil.
+  /// Some values of the Swift type, or all values of an enum; nil is not among them.
   let samples: () -> [SQLValue]
 }

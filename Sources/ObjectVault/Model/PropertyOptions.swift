@@ -30,6 +30,6 @@ public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
   case nullify
   /// They are deleted too.
   case cascade
-  /// The deletion is refused while there are any.
+  /// The deletion is refused while there are such objects.
   case deny
 }

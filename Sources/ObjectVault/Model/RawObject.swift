@@ -5,9 +5,9 @@
 /// A view, a trigger or an index that you write in SQL.
 ///
 /// Names of the model have a dollar sign, as in the data blocks of steps: `$User` is the table of an
-/// entity, `$User.name` a column of it. The names follow renamings. A migration step declares a raw
-/// object by `create raw view`; a program that declares its model in Swift declares it in its ``Schema``
-/// too:
+/// entity, `$User.name` a column of it. Renaming an entity or a property changes its name in the SQL,
+/// too. A migration step declares a raw object by `create raw view`; a program that declares its model in
+/// Swift declares it in its ``Schema`` too:
 ///
 /// ```swift
 /// let schema = Schema {
@@ -73,7 +73,7 @@ public struct RawObject: Sendable {
   /// - Parameters:
   ///   - name: The index's name in the file.
   ///   - unique: Whether it rejects equal rows.
-  ///   - sql: What it is over: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
+  ///   - sql: The table and the expressions: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
   public static func index(_ name: String, unique: Bool = false, sql: String) -> RawObject {
     RawObject(.index, name, isUnique: unique, sql: sql)
   }
@@ -104,8 +104,7 @@ public struct RawObject: Sendable {
     return line
   }
 
-  /// What is wrong with the SQL, whatever the model; nil where nothing is, as far as can be checked
-  /// without an engine.
+  /// The fault of the SQL, independent of the model; nil when a check without an engine finds none.
   var problem: String? {
     var scanner = SQLScanner(line)
     var words: [String] = []

@@ -16,7 +16,7 @@ extension Schema {
     }
   }
 
-  /// The to-many relationships without an inverse whose destination has a to-one back to the entity, also
+  /// The to-many relationships without an inverse whose destination has a to-one to the entity, also
   /// without an inverse.
   package var unpairedMembers: [UnpairedMembers] {
     entities.flatMap { entity in
@@ -36,7 +36,7 @@ extension Schema {
 package struct UnpairedMembers: Hashable {
   package let entity: String
   package let relationship: RelationshipDescription
-  /// The names of the to-one relationships back to the entity.
+  /// The names of the to-ones to the entity, sorted.
   package let backs: [String]
 
   package var sentence: String {

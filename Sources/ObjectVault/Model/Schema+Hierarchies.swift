@@ -65,7 +65,7 @@ extension Schema {
   }
 
   /// Returns an entity with everything that it inherits: the root's properties and indexes first, then
-  /// those of each descendant down to its own.
+  /// those of each further ancestor, and its own last.
   package func flattened(_ entity: EntityDescription) -> EntityDescription {
     guard entity.parent != nil else { return entity }
     var all = entity

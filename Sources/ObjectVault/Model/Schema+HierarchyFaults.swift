@@ -3,7 +3,8 @@
 
 extension Schema {
   /// Returns the faults of inheritance.
-  /// - Parameter isAsked: Whether an entity is checked; if so, all entities that share its table are.
+  /// - Parameter isAsked: Whether an entity is checked. If it is, all entities that share its table are
+  ///   checked with it.
   func hierarchyFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     guard hasHierarchies else { return [] }
     var faults: [SchemaFault] = []

@@ -13,7 +13,7 @@ extension Schema {
   private mutating func completeInverse(of owner: Int, at place: Int) {
     let relationship = entities[owner].relationships[place]
     guard let (other, back) = end(inverseTo: relationship, of: entities[owner]) else {
-      // A part of a model may lack the other end; what was set before then stays.
+      // A part of a model may lack the entity at the other end. The flags that were set before then stay.
       if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
         entities[owner].relationships[place].isLookedUp = false
         entities[owner].relationships[place].isOneToOne = false
@@ -37,7 +37,7 @@ extension Schema {
   }
 
   /// Returns the indexes of the entity and of the relationship that a relationship names as its inverse;
-  /// nil when it has none, or when that relationship has another inverse.
+  /// nil when it has none, or when the two are no valid pair.
   private func end(inverseTo relationship: RelationshipDescription, of entity: EntityDescription) -> (
     Int, Int
   )? {
@@ -61,10 +61,10 @@ extension RelationshipDescription {
 }
 
 extension Schema {
-  /// Returns an entity as a step writes it: only the end of a one-to-one that has no column names its
+  /// Returns an entity as a step writes it: of a one-to-one, only the end without the column names its
   /// inverse.
-  /// - Parameter isThere: Whether a relationship exists already and names no inverse: then the end that
-  ///   is added must name it.
+  /// - Parameter isThere: Whether a relationship of an entity exists already, without an inverse. Then
+  ///   the end that is added must name its inverse, although it has the column.
   func written(_ entity: EntityDescription, isThere: (String, String) -> Bool = { _, _ in false })
     -> EntityDescription
   {

@@ -3,9 +3,9 @@
 internal import CipherSQLite
 
 extension Schema {
-  /// Returns values that the Swift type of an attribute accepts, where it accepts fewer than the
-  /// attribute type: the cases of an enum, or JSON of a structure. nil where it accepts all values, and
-  /// where there is no class.
+  /// Returns sample values that the Swift type of an attribute accepts: the cases of an enum, or JSON of
+  /// a structure. nil when the Swift type accepts all values of the attribute type, or the entity has no
+  /// class.
   package func samples(of attribute: String, in entity: String) -> [SQLValue]? {
     guard let reader = bindings[entity]?.reader(of: attribute), reader.isNarrow else { return nil }
     let samples = reader.samples()

@@ -170,7 +170,7 @@ extension Schema {
   }
 
   /// Returns the ancestor of an entity that is the destination of the inverse; nil when there is none.
-  /// Such an inverse is a fault, because its objects need not be of the entity.
+  /// Such an inverse is a fault, because the objects that it references need not be of the entity.
   private func above(_ entity: EntityDescription, ledToBy inverse: String, of destination: EntityDescription)
     -> String?
   {

@@ -108,8 +108,8 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     relationships.first { $0.name == name }
   }
   /// Converts the indexes to one form, so that models of the same meaning are equal: an index of one
-  /// attribute becomes an option of the attribute, an index over a to-one is removed because every to-one
-  /// has one, and duplicates are removed.
+  /// attribute becomes an option of the attribute, an index over one to-one is removed if it is not
+  /// unique, because every to-one has one; and duplicates are removed.
   mutating func normalizeIndexes() {
     for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
     var kept: [IndexDescription] = []
@@ -231,7 +231,8 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.deleteRule = deleteRule
   }
 
-  /// Whether the links are in a column of the own entity's table, as those of most to-ones are.
+  /// Whether the relationship has a column in its own entity's table, as all to-ones that are not looked
+  /// up.
   package var hasColumn: Bool { !isToMany && !isLookedUp }
 }
 
@@ -289,7 +290,8 @@ public struct IndexDescription: Sendable, Hashable, Codable {
 extension Schema: Hashable, Codable {
   /// Returns whether two schemas are equal in meaning.
   public static func == (left: Schema, right: Schema) -> Bool {
-    // Compared as they are first: models of consecutive steps have most of their entities in common.
+    // First compared without sorting, which mostly suffices: models of consecutive steps have most
+    // entities in common.
     left.rawObjects == right.rawObjects
       && (left.entities == right.entities || left.canonical.entities == right.canonical.entities)
   }
@@ -307,7 +309,7 @@ extension Schema: Hashable, Codable {
   }
   /// Encodes the entities, and the raw objects if there are any.
   ///
-  /// A model without raw objects has the same JSON as before these existed.
+  /// A model without raw objects has the same JSON as before raw objects existed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entities, forKey: .entities)

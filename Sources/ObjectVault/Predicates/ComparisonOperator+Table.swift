@@ -7,7 +7,8 @@ internal import CipherSQLite
 extension ComparisonOperator {
   /// What an operator means when it is evaluated in memory.
   enum Meaning: Sendable {
-    /// True for equal values, or for different ones if `false`. Nil equals only nil.
+    /// With `true`: true for equal values. With `false`: true for values that differ. Nil equals only
+    /// nil.
     case equality(Bool)
     /// Whether the operator is true when the left side is less (-1), equal (0) or greater (1).
     ///
@@ -23,7 +24,7 @@ extension ComparisonOperator {
     let words: [String]
     /// The operator with the same meaning for exchanged sides; nil where sides cannot be exchanged.
     let flipped: ComparisonOperator?
-    /// The SQL for both engines. Strings are folded before; numbers of different kinds are compared by
+    /// The SQL for both engines. Strings are already folded; numbers of different kinds are compared by
     /// `vault_compare` instead.
     let sql: @Sendable (SQL, SQL) -> SQL
     let meaning: Meaning

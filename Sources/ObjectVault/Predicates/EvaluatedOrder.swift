@@ -12,10 +12,10 @@ package struct EvaluatedOrder {
   }
 
   private let keys: [Key]
-  /// The relationships that the keys follow, each as the list of names from the object on, with all
-  /// prefixes.
+  /// The routes that the keys follow: lists of relationship names that begin at the object. The set also
+  /// has every prefix of a route.
   package let routes: Set<[String]>
-  /// The routes at whose end more than the id is read.
+  /// The routes to targets of which more than the id is read.
   let deepRoutes: Set<[String]>
 
   /// Prepares sort keys.

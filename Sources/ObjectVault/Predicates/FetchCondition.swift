@@ -3,14 +3,14 @@
 internal import CipherSQLite
 
 // Safe to share: only the value in the lock changes, and key paths are immutable.
-/// The lowered form of all predicates of one shape. Captured values are variables, named by their
+/// The tree that all predicates of one shape share. Captured values are variables, named by their
 /// numbers.
 final class PredicateTemplate: @unchecked Sendable {
   let node: PredicateNode
   /// Retained, because the shape identifies key paths by address: a released key path's address could be
   /// reused.
   private let keyPaths: [AnyKeyPath]
-  /// The last result that was made from the template: usually the next use needs the same one.
+  /// The last result that was made from the template, such as a plan. The next use mostly needs it again.
   private let recent = Locked<Recent?>(nil)
 
   private struct Recent {
@@ -41,7 +41,7 @@ final class PredicateTemplate: @unchecked Sendable {
 
 /// One condition of a fetch.
 struct FetchCondition: Sendable {
-  /// The condition. If `template` is not nil, it is the shared condition of all predicates of that shape.
+  /// The tree. If `template` is not nil, it is the template's tree, with variables for captured values.
   var node: PredicateNode
   var template: PredicateTemplate?
   /// The text that the condition was parsed from, for positions in errors.
@@ -59,7 +59,8 @@ extension FetchCondition {
 }
 
 extension PredicateOperand {
-  /// Returns the variable of a captured value. In the format language no name begins with a digit.
+  /// Returns the variable of a captured value, named by its index. A name in the format language never
+  /// begins with a digit.
   static func captured(_ index: Int) -> PredicateOperand { .variable("\(index)") }
 
   /// Returns the operand's constant, with its index among the captured values if it is one of them; nil

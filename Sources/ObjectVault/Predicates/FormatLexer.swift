@@ -11,7 +11,7 @@ struct FormatToken {
     case string(String)
     case integer(Int64)
     case real(Double)
-    /// The digits of a number that neither an integer nor a double can represent.
+    /// The digits of a number that neither an integer nor a double represents exactly.
     case decimal(String)
     case symbol(String)
     /// `%@`, `%K` and the typed placeholders, by their letters.

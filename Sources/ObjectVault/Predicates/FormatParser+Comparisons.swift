@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension FormatParser {
-  /// Reads the rest of `ANY path comparison` and the like. The whole path is kept: the compiler, which
-  /// has the model, splits it after the last to-many, and the rest is the member's own path.
+  /// Reads the rest of `ANY path comparison` and the like. The node gets the whole path. The compiler,
+  /// which has the model, splits it after the last to-many; the rest of the path begins at the member.
   mutating func members(_ word: String, _ start: Int) throws -> PredicateNode {
     let quantifier: Quantifier = word == "ALL" ? .all : word == "NONE" ? .none : .any
     guard case .operand(.path(let path), _) = try expression(.factor) else {
@@ -86,7 +86,7 @@ extension FormatParser {
     .comparison(.path(PropertyPath(depth: 1, [], place: path.place)), .equal, element, [])
   }
 
-  /// Returns a node that is false for an empty operand: in the format language an empty right side
+  /// Returns the node, made false for an empty operand: in the format language an empty right side
   /// matches nothing, as in `NSPredicate`. With `[d]`, a string of combining marks alone counts as empty.
   private func nonEmpty(
     _ operand: PredicateOperand, options: StringOptions, and node: PredicateNode

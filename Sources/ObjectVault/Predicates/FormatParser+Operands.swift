@@ -129,7 +129,7 @@ extension FormatParser {
     return parsed(argument.content, place)
   }
 
-  /// Returns the operand or the list that the value of a `%@` or a variable becomes.
+  /// Returns the value of a `%@` or a variable as an operand or a list.
   private func parsed(_ content: PredicateArgument.Content, _ place: Int) -> Parsed {
     switch content {
     case .value(let value): return constant(value, at: place)

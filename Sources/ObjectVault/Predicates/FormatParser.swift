@@ -23,8 +23,8 @@ extension PredicateNode {
   /// - Parameters:
   ///   - format: The text.
   ///   - arguments: The values of its placeholders, in order.
-  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text for anything else, and for too
-  ///   few or too many arguments.
+  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text, when the text is not in this
+  ///   language, or has too few or too many arguments.
   public init(format: String, _ arguments: Any?...) throws {
     try self.init(format, arguments, variables: nil)
   }
@@ -90,7 +90,7 @@ struct FormatParser {
     self.arguments = arguments
   }
 
-  /// The part of the text that was read so far.
+  /// The result of reading a part of the text.
   enum Parsed {
     case condition(PredicateNode)
     /// One operand, with the number of operands that it is calculated from.
@@ -162,7 +162,7 @@ struct FormatParser {
 
   // MARK: Expressions
 
-  /// Reads everything whose operators have at least the precedence `level`.
+  /// Reads an expression whose operators have at least the precedence `level`.
   mutating func expression(_ level: Level) throws -> Parsed {
     var start = token.position
     var left = try prefix()
@@ -216,8 +216,8 @@ struct FormatParser {
     return true
   }
 
-  /// Reads a value, a path, something in parentheses, or what begins with a word or sign. All nesting
-  /// passes through this function, so the depth is counted here.
+  /// Reads a value, a path, an expression in parentheses, or an operand after a word or sign such as NOT.
+  /// All nesting passes through this function, so the depth is counted here.
   private mutating func prefix() throws -> Parsed {
     guard depth <= PredicateError.maximumDepth else {
       throw failure(
@@ -252,7 +252,7 @@ struct FormatParser {
     return try operand()
   }
 
-  // MARK: Conversions of what was read
+  // MARK: Conversions of results
 
   func condition(_ parsed: Parsed, at place: Int) throws -> PredicateNode {
     switch parsed {

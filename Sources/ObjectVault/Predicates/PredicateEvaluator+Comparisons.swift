@@ -1,4 +1,5 @@
-// Comparison of two values in memory, with the results of the engine, its collations and its functions.
+// Comparison of two values in memory. The results equal those of the engine, with the store's collations
+// and functions.
 
 internal import CipherSQLite
 private import Foundation
@@ -23,7 +24,7 @@ struct EvaluatedList {
   private var blobs: Set<Data> = []
   private var hasNil = false
   /// Sorted numbers, one array for each storage class. Within a class the order is total, and a number of
-  /// any class has one position in it, so that binary search works.
+  /// any class has one position in the array, so that binary search works.
   private var numbers: [[SQLValue]] = []
 
   init(_ values: [SQLValue], type: AttributeType?, order: PredicateEvaluator.Order) {

@@ -8,10 +8,10 @@ struct PredicatePreparation {
   private struct Scope {
     /// The entity; nil when a path does not exist, which the compiler reports.
     let entity: EntityDescription?
-    /// The names from the member to the start of the paths: the rest of the quantifier's path after its
-    /// last to-many.
+    /// The names that precede those of each path: the rest of the quantifier's path after its last
+    /// to-many.
     var prefix: [String] = []
-    /// The relationships from the fetched object to the member.
+    /// The names of the relationships from the fetched object to the member.
     var route: [String] = []
   }
 
@@ -21,10 +21,10 @@ struct PredicatePreparation {
   private let schema: Schema
   private var scopes: [Scope]
   private var values: [PredicateValue] = []
-  /// The relationships that are followed, each as the list of names from the object on, with all
-  /// prefixes.
+  /// The routes that are followed: lists of relationship names that begin at the object. The set also has
+  /// every prefix of a route.
   private(set) var routes: Set<[String]> = []
-  /// The routes at whose end more than the id is read.
+  /// The routes to targets of which more than the id is read.
   private(set) var deepRoutes: Set<[String]> = []
 
   init(_ entity: String, _ schema: Schema) {
@@ -79,7 +79,7 @@ struct PredicatePreparation {
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
-    // Each element converts the constant to its own type.
+    // A constant is compared with each element separately, converted to the type of the element.
     if constant(operand) != nil {
       return .any(list.map { comparison(operand, .equal, with: $0, options: options) })
     }
@@ -130,8 +130,8 @@ struct PredicatePreparation {
     return false
   }
 
-  /// Returns an operand for an id that is compared with a number and not with an object. A new object has
-  /// no id yet: its number is above all others.
+  /// Returns the operand. An id that is compared with a number, and not with an object, becomes a number.
+  /// A new object has no id yet: its number is above all others.
   private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
     guard case .id = operand, isNumber(other) else { return operand }
     return .numberOfID(operand)
@@ -194,7 +194,7 @@ struct PredicatePreparation {
     return .cast(result, type.numberKind == .decimal ? .decimal : .real)
   }
 
-  /// Returns an operand with the values that an engine has: NaN becomes nil.
+  /// Returns an operand as the engine has it: NaN becomes nil.
   private mutating func stored(_ operand: PredicateOperand) -> Operand {
     let result = self.operand(operand)
     if case .value(.real(let number)) = result, number.isNaN { return .value(.null) }
@@ -223,7 +223,7 @@ struct PredicatePreparation {
       toOnes.append(name)
       route.append(name)
       names.removeFirst()
-      // The id of a to-one's object is in the row of the object itself, so the other object is not read.
+      // The id of the target is in the row of the fetched object, so the target is not read.
       if route.count == 1, relationship.hasColumn, names.isEmpty || names == ["id"] {
         routes.insert(route)
       } else {
@@ -266,7 +266,7 @@ struct PredicatePreparation {
     a?.isNumeric == true || b?.isNumeric == true ? .numbers : .stored
   }
 
-  /// Converts a constant to the form in which the other side is stored.
+  /// Converts a constant text to the stored form of the other side's type, if texts can name its values.
   private func fitting(_ operand: Operand, of type: AttributeType?, to other: AttributeType?) -> Operand {
     guard case .value(.text(let text)) = operand, type == .string,
       case .value(let value)? = other?.lifted(text)

@@ -1,5 +1,5 @@
 // Evaluation of a predicate in memory. It is pure, and has the same meaning as the SQL that
-// PredicateCompiler makes: both use Values for calculations, numbers, folding and patterns.
+// PredicateCompiler makes: both use the folder Values for calculations, numbers, folding and patterns.
 //   +Preparation   makes the evaluated form of a node     +Comparisons   compares two values
 //   EvaluatedOrder   sorts
 //
@@ -49,10 +49,10 @@ package struct PredicateEvaluator {
   }
 
   private let condition: Condition
-  /// The relationships that the condition follows, each as the list of names from the object on, with all
-  /// prefixes.
+  /// The routes that the condition follows: lists of relationship names that begin at the object. The set
+  /// also has every prefix of a route.
   package let routes: Set<[String]>
-  /// The routes at whose end more than the id is read.
+  /// The routes to targets of which more than the id is read.
   let deepRoutes: Set<[String]>
 
   /// Prepares a condition.

@@ -17,7 +17,7 @@ extension PredicateError {
   public static let maximumArguments = 900
   /// The number of values that a statement may have.
   ///
-  /// A `BEGINSWITH` uses two, an `IN` of more than 100 values three.
+  /// A `BEGINSWITH` uses two. An `IN` of more than 100 numbers uses one, of more than 100 strings three.
   public static let maximumValues = 900
   /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
@@ -148,7 +148,8 @@ extension PredicateValue {
     guard let storage = type?.traits.storage else { return false }
     return switch (stored, storage) {
     case (.null, _), (.integer, .integer), (.real, .real), (.blob, .blob): true
-    // Infinity is valid: it is not a decimal, and compares beyond all of them.
+    // Infinity and NaN are valid constants: infinity compares as beyond all decimals, and NaN equals
+    // none.
     case (.real(let number), .text(.decimal)): !number.isFinite
     case (.text(let text), .text(.decimal)): DecimalText(text.utf8) != nil
     case (.text, .text): true

@@ -32,8 +32,9 @@ extension PredicateOperand {
   private enum Case: String, CodingKey { case value, variable, path, count, arithmetic, call, coalesce }
 
   /// Decodes what encoding writes.
-  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is
-  ///   deeper than ``PredicateError/maximumOperands``.
+  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for conditions and
+  ///   calculations that together are deeper than the sum of ``PredicateError/maximumDepth`` and
+  ///   ``PredicateError/maximumOperands``.
   public init(from decoder: any Decoder) throws {
     try Parts<Case>.check(
       decoder, limit: PredicateError.maximumDepth + PredicateError.maximumOperands,
@@ -76,7 +77,8 @@ extension PredicateOperand {
   }
 }
 
-/// The position of a part in a case of a tree. The coding path of a part has one for each level above it.
+/// The position of a part in a case of a tree. The coding path of a part has one position for each level
+/// above the part.
 private enum Position: String, CodingKey {
   case first = "_0"
   case second = "_1"

@@ -135,7 +135,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var type: AttributeType?
   /// The value in stored form.
   public var stored: SQLValue
-  /// The details that few constants have. Constants are copied often, so they are kept small.
+  /// The details that few constants have, in a separate object: constants are copied often and should be
+  /// small.
   private var origin: Origin?
 
   /// Creates a constant from its stored form.
@@ -166,7 +167,7 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     return value
   }
 
-  /// Returns the constant of the id of an existing or former object, with the details that are known.
+  /// Returns the constant of an object's id, with the details that are known.
   static func id(
     _ rowID: Int64, of entity: String, owner: (any AnyObject & Sendable)? = nil, map: ObjectIdentifier? = nil,
     store: StoreFingerprint = .unknown
@@ -195,8 +196,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     }
   }
 
-  /// Returns whether both constants have the same type, stored form and entity, and belong to the same
-  /// store's entity.
+  /// Returns whether both constants have the same type, stored form and entity; and for objects, whether
+  /// they belong to the same store.
   public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
     left.type == right.type && left.stored == right.stored && left.entity == right.entity
       && left.owner === right.owner
@@ -210,7 +211,7 @@ public struct PredicateValue: Sendable, Hashable, Codable {
 }
 
 extension PredicateValue {
-  /// The details of an object, of an id, and of a constant in a text.
+  /// The details of a constant that is an object or an id, or is written in a format.
   private struct Details: Sendable {
     var entity: String?
     var owner: (any AnyObject & Sendable)?
@@ -244,7 +245,7 @@ extension PredicateValue {
   /// meaning.
   var map: ObjectIdentifier? { origin?.details.map }
 
-  /// The store of an id; not part of the meaning within that store.
+  /// The store of an id; not compared by `==`.
   var store: StoreFingerprint { origin?.details.store ?? .unknown }
 
   /// The position in the text, counted in Unicode scalars; not part of the meaning.

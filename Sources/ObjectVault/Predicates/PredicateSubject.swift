@@ -8,7 +8,7 @@ package protocol PredicateSubject {
   var subjectID: Int64 { get }
   /// Returns the stored form of an attribute; `.null` for nil.
   func value(of attribute: String) -> SQLValue
-  /// Returns the object that a to-one references.
+  /// Returns the object that a to-one references; nil when there is none.
   func target(of relationship: String) -> Self?
   /// Returns the members of a to-many, in any order.
   func members(of relationship: String) -> [Self]

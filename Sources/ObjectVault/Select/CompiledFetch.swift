@@ -73,8 +73,8 @@ extension CompiledFetch {
 extension CompiledFetch: CustomStringConvertible {
   /// The statement with its values inserted, which can be pasted into the shell.
   ///
-  /// Comments below it list each bound value, how the statement is run, and what the statement uses that
-  /// the shell does not have.
+  /// Comments below the statement list each bound value, how the statement is run, and what the statement
+  /// uses that the shell does not have.
   public var description: String {
     let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
@@ -82,8 +82,8 @@ extension CompiledFetch: CustomStringConvertible {
     return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
   }
 
-  /// The store's functions and collations that the text uses. Nothing else begins like them: names of a
-  /// model cannot, and values are bound.
+  /// The store's functions and collations that the text uses. Nothing else in the text begins with
+  /// `vault_`: the names of a model cannot, and values are bound.
   private var ownNames: [String] {
     Set(text.matches(of: /vault_[a-z]+/).map { String($0.output) }).sorted()
   }

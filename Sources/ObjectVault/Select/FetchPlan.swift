@@ -68,8 +68,8 @@ final class FetchPlans: Sendable {
     let sort: [FetchParameters.SortKey]
   }
 
-  /// The shape of a request with a single condition and no sort keys, which most are. It has no array,
-  /// and one word to hash.
+  /// The shape of a request with a single condition and no sort keys, as most requests are. This key has
+  /// no array, and one word to hash.
   private struct PlainKey: Hashable {
     private let template: UInt
     let details: UInt
@@ -95,7 +95,8 @@ final class FetchPlans: Sendable {
     let templates: [PredicateTemplate]
   }
 
-  /// A program has few shapes. If there are more, they are generated at run time and not worth caching.
+  /// The number of plans that are kept. A program has few shapes; more of them are generated at run time,
+  /// and not worth caching.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
@@ -103,7 +104,7 @@ final class FetchPlans: Sendable {
   /// plans are not cached.
   private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
-  // Not an address: it could be that of the plans of a store that was closed.
+  // A number and not an address, which could be that of the plans of a store that was closed.
   private static let count = Atomic(0)
   /// A number that identifies these plans to templates, unique in the process.
   private let currentNumber = Atomic(newNumber)
@@ -186,8 +187,8 @@ final class FetchPlans: Sendable {
       case .count: try compiler.select("count(*)", request, isOrdered: false)
       }
     let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
-    // With descendants, one column is computed: the number of the row's entity. In a shared table, the
-    // ids of a list may be those of other entities' rows.
+    // In a shared table, the ids of a list may be those of other entities' rows, so such a list is not
+    // run as `listed`. With descendants, one column is computed, the number of the row's entity.
     let isListed =
       selection == .objects && !entity.isInHierarchy && statement.order.isEmpty && request.isOneList
     let ids = isListed ? compiler.listedIDs : nil

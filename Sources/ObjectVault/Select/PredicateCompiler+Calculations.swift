@@ -1,6 +1,6 @@
 // Calculations and functions as SQL. A calculation is a single call of `vault_math`, so that the text is
-// flat. The code is not recursive: a calculation is as deep as it has operands, and a thread may have a
-// stack of 512 KiB.
+// flat. The code is not recursive: the depth of a calculation may equal its number of operands, and a
+// thread may have a stack of 512 KiB.
 
 internal import CipherSQLite
 
@@ -43,7 +43,7 @@ extension PredicateCompiler {
       program.steps += [
         .calculation(operation.rawValue), .operand(right, isText: false), .operand(left, isText: false),
       ]
-    // A `??` of strings is converted in SQL, differently from numbers.
+    // A `??` of strings is no part of the program: it is compiled to the SQL function coalesce().
     case .coalesce(let left, let right) where !isText:
       program.steps += [.calculation("?"), .operand(right, isText: false), .operand(left, isText: false)]
     case .call(let function, let arguments):

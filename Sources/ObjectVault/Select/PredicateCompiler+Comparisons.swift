@@ -8,7 +8,7 @@ extension PredicateCompiler {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions, isNegated: Bool
   ) throws -> Condition {
-    // These two are each other's opposite.
+    // `equal` and `notEqual` are each other's opposite.
     switch comparison {
     case .equal where isNegated:
       return try compare(left, .notEqual, with: right, options: options, isNegated: false)
@@ -62,7 +62,7 @@ extension PredicateCompiler {
     let needs = a.needs.union(b.needs)
     if isMixed(a, with: b) {
       // The older engine converts integers to doubles to compare them with a double; a Decimal is text to
-      // both engines.
+      // both engines. So a function compares them.
       let order: SQL = "vault_compare(\(a.sql), \(b.sql))"
       switch comparison {
       // Two nils are equal.
@@ -121,7 +121,8 @@ extension PredicateCompiler {
   }
 
   /// Returns the range of strings that begin with a constant: from the constant to the next string by
-  /// code points that does not begin with it.
+  /// code points that does not begin with it. nil when the SQL is not a constant, or no such next string
+  /// is found.
   private mutating func prefixRange(_ sql: SQL) -> (lower: SQLValue, upper: SQLValue)? {
     dependsOnValues(sql)
     guard sql.text == "?", case .text(let prefix)? = sql.boundValue,

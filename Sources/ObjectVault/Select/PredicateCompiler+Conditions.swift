@@ -6,8 +6,7 @@ extension PredicateCompiler {
   /// Compiles a condition.
   /// - Parameters:
   ///   - isNegated: Whether to compile the opposite.
-  ///   - isNarrowed: Whether other conditions, which use an index, leave only few rows to check this one
-  ///     for.
+  ///   - isNarrowed: Whether other conditions already reduce the rows to few by an index.
   mutating func condition(_ node: PredicateNode, isNegated: Bool, isNarrowed: Bool) throws -> Condition {
     switch node {
     case .constant(let value): return .constant(value != isNegated)
@@ -133,7 +132,7 @@ extension PredicateCompiler {
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
   }
 
-  /// Returns whether the operand is the id of members that are found by their owner. A plus before it
+  /// Returns whether the operand is the id of members that are found by their owner. A plus before the id
   /// keeps the engine from searching a list of any length once for each owner.
   private func isOwnID(_ operand: PredicateOperand) -> Bool {
     guard case .path(let path) = operand, scopes.indices.contains(path.depth),
@@ -149,8 +148,8 @@ extension PredicateCompiler {
     return path.names.isEmpty || path.names == ["id"]
   }
 
-  /// Returns whether the element is a UUID or a date and the subject is a text, which is then converted
-  /// to the stored form.
+  /// Returns whether the element is a UUID or a date and the subject is a text. The text is then
+  /// converted to the stored form of a UUID or a date.
   private func isWritten(_ constant: PredicateValue, as subject: CompiledOperand) -> Bool {
     constant.type?.traits.written != nil && subject.constant?.type == .string
   }
@@ -159,7 +158,8 @@ extension PredicateCompiler {
     guard values.count <= PackedList.threshold else { return PackedList.query(values) }
     return .joined(
       values.map { value in
-        // Integers are written into the SQL, which is safe, because the number of parameters is limited.
+        // Integers are written into the SQL, because the number of parameters is limited. For integers
+        // this is safe.
         if case .integer(let number) = value { "\(number: number)" } else { .bound(value) }
       })
   }

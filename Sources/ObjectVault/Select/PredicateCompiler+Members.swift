@@ -1,6 +1,6 @@
 // Conditions on the members of to-manys as SQL: `id IN (SELECT …)` where an index finds the members, and
-// otherwise `EXISTS (SELECT …)`, which begins at the link to the object. The engine does not make this
-// choice: its estimates are wrong by a factor of up to 10,000, because it has no statistics about the
+// otherwise `EXISTS (SELECT …)`, which begins at the link to the object. The choice is not left to the
+// engine: its estimates are wrong by a factor of up to 10,000, because it has no statistics about the
 // contents of the tables.
 
 internal import CipherSQLite
@@ -38,7 +38,7 @@ extension PredicateCompiler {
     let isSet =
       exists && !isNarrowed && !isInnerNegated && isNarrow(inner, depth: depth)
       && !inner.refers(toLessThan: depth)
-    // Members that are found by their ids need no restriction: nothing is faster.
+    // For members that are found by their ids no index is excluded, because nothing is faster than ids.
     if !isSet, let link = members.link {
       scopes[depth].servedSlots = members.scope.entity.slots(
         indexedAfter: link, where: equalSlots(inner, depth: depth))
@@ -151,7 +151,7 @@ extension PredicateCompiler {
 
   // MARK: Use of indexes
 
-  /// Returns the slots of a scope's own rows that must equal something for the condition to be true.
+  /// Returns the slots of a scope's own rows that must equal one value for the condition to be true.
   private func equalSlots(_ node: PredicateNode, depth: Int) -> Set<Int> {
     switch node {
     case .and(let parts): return parts.reduce(into: []) { $0.formUnion(equalSlots($1, depth: depth)) }
@@ -192,7 +192,7 @@ extension PredicateCompiler {
     return compiler.isNarrow(inner, depth: depth)
   }
 
-  /// Returns the scope of a to-many's members, only for checks of their properties.
+  /// Returns the scope of a to-many's members without a valid alias, only for checks of their properties.
   private func scope(after path: PropertyPath) -> Scope? {
     guard scopes.indices.contains(path.depth) else { return nil }
     var entity = scopes[path.depth].entity

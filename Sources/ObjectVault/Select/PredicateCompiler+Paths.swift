@@ -16,7 +16,7 @@ struct CompiledOperand {
   var isColumn = false
   /// The value, if the operand is a constant.
   var constant: PredicateValue?
-  /// The joined tables without whose rows the operand is nil.
+  /// The joined tables that the operand depends on: it is nil if one of them has no row.
   var needs: SlotSet = []
   /// The position in the text.
   var place: Int?
@@ -100,7 +100,7 @@ extension PredicateCompiler {
 
   /// Returns the second operand of `??`, converted to the type of the first.
   private mutating func fitting(_ b: CompiledOperand, for a: CompiledOperand) throws -> CompiledOperand {
-    // NaN equals nothing, as does nil, which the engine makes of it.
+    // NaN stays, and the engine makes it nil.
     if case .real(let number)? = b.constant?.stored, number.isNaN, a.type?.numberKind == .real { return b }
     guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal),
       a.type == nil || b.constant != nil || a.type?.isNumeric != true || b.type == nil

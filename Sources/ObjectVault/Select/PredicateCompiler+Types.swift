@@ -3,8 +3,8 @@
 
 internal import CipherSQLite
 
-/// A constant that was converted to the type of the other side, with the comparison that has the same
-/// meaning for it; or the result, if it is known already.
+/// A constant that was converted to the type of the other side, with the operator that has the original
+/// meaning for the converted constant; or the result of the comparison, if it is known already.
 enum Adapted {
   case operand(CompiledOperand, ComparisonOperator)
   case constant(Bool)
@@ -71,7 +71,7 @@ extension PredicateCompiler {
 
   // MARK: Objects
 
-  /// Checks that two operands of which one is an object can be compared.
+  /// Checks that two operands, at least one of which is an object, can be compared.
   private mutating func checkObjects(
     _ subject: CompiledOperand, and operand: CompiledOperand, for comparison: ComparisonOperator
   ) throws {
@@ -113,8 +113,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Returns whether an object may belong to the entity of this name, which is then an ancestor or a
-  /// descendant of the object's entity.
+  /// Returns whether an operand's object may belong to the entity of this name: whether that is the
+  /// operand's entity, an ancestor or a descendant.
   private func isRelated(_ operand: CompiledOperand, _ name: String) -> Bool {
     guard let entity = operand.object, entity.isInHierarchy else { return false }
     return entity.relatives.contains { $0.name == name && ($0.includes(entity) || entity.includes($0)) }
@@ -194,8 +194,8 @@ extension PredicateCompiler {
   }
 }
 
-/// A fast check for constants that can be compared with an operand without conversion or error. In a long
-/// list mostly all constants pass it, and need no other check.
+/// A fast check for constants that can be compared with an operand without conversion or error. Mostly
+/// all constants of a long list pass the check, and need no other one.
 struct PlainConstants {
   private let entity: String?
   private let type: AttributeType?

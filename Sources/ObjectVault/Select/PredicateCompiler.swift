@@ -15,13 +15,13 @@ struct PredicateCompiler {
   struct Scope {
     let entity: EntityMapping
     let alias: Int
-    /// The names from the scope's object to the start of its paths: the rest of the quantifier's path
-    /// after its last to-many.
+    /// The names that precede those of each path: the rest of the quantifier's path after its last
+    /// to-many.
     var prefix: [String] = []
     /// The slots whose indexes the engine may use to find rows; nil for all.
     ///
-    /// When the rows are found by the link to the surrounding statement, these are the slots by which the
-    /// link's index continues: another index would find rows of all owners.
+    /// When the rows are found by the link to the surrounding statement, these are the slots that follow
+    /// the link in the link's index. Another index would find rows of all owners.
     var servedSlots: Set<Int>?
     /// The number of the scope's tables without its joins.
     var tableCount = 1
@@ -40,10 +40,10 @@ struct PredicateCompiler {
     let needs: SlotSet
   }
 
-  /// A condition in SQL, whose value is true, or else false or NULL.
+  /// A condition in SQL. Its value is true, false or NULL; NULL counts as false.
   struct Condition {
     var sql: SQL
-    /// The joined tables without whose rows the condition cannot be true.
+    /// The joined tables that the condition depends on: it cannot be true if one of them has no row.
     var needs: SlotSet = []
     /// The number of nested levels of parentheses.
     var height = 0
@@ -95,9 +95,9 @@ struct PredicateCompiler {
     -> SelectStatement
   {
     var filter = try filter(request)
-    // In a shared table, a condition on the entity's column selects the rows. Its index is used for a
-    // single entity, whose rows it returns in the order of their ids, or where the order does not matter;
-    // but not where another index finds fewer rows.
+    // In a shared table, a condition on the entity's column selects the rows. The engine may use this
+    // column's index for a single entity, because the index returns its rows in the order of their ids;
+    // and where the order does not matter. It must not where another index finds fewer rows.
     let entity = scopes[0].entity
     if entity.isInHierarchy {
       let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
@@ -215,8 +215,8 @@ struct PredicateCompiler {
     }
   }
 
-  /// Returns the joined to-ones of a scope. Those that the condition needs come first, as inner joins, so
-  /// that the engine may begin with them; after a left join it keeps the order.
+  /// Returns the joined to-ones of a scope. Those that the condition needs come first, as joins of
+  /// `kind`: the engine may begin with an inner join, but not with a table after a left join.
   func joins(
     of scope: Scope, needs: SlotSet, kind: SelectStatement.Join.Kind
   ) throws -> [SelectStatement.Join] {
@@ -251,7 +251,7 @@ struct FetchParameters: Sendable {
   var offset = 0
   /// Whether objects of descendants are found, too.
   var includesSubentities = true
-  /// Whether rows are excluded that ``Connection/withPendingRows(_:_:)`` sets.
+  /// Whether the rows that ``Connection/withPendingRows(_:_:)`` sets are excluded.
   var leavesOutPending = false
   /// The error of an invalid key path, which the fetch throws when it runs.
   var failure: StoreError?

@@ -28,7 +28,7 @@ extension ArithmeticOperator {
     let reals: @Sendable (Double, Double) -> Double
   }
 
-  /// The facts about the operator. Decimals are calculated in `DecimalText` instead.
+  /// The facts about the operator. For decimals, `DecimalText` calculates instead of the closures.
   var entry: Entry {
     switch self {
     case .add:

@@ -11,8 +11,9 @@ struct DecimalText: Equatable {
   var digits: [UInt8] = []
   var exponent = 0
 
-  /// The number of digits, and the range of powers of ten, that every `Decimal` can hold.
+  /// The number of digits that every `Decimal` can hold.
   static let maximumDigits = 38
+  /// The powers of ten of the last digit that every `Decimal` can have.
   private static let powers = -128...127
 
   init() {}
@@ -103,7 +104,7 @@ struct DecimalText: Equatable {
     return result
   }
 
-  /// The largest integer that is not greater, and whether it equals the number; nil outside 64 bits.
+  /// The largest integer that is not above the number, and whether both are equal; nil outside 64 bits.
   var floor: (value: Int64, isExact: Bool)? {
     if digits.isEmpty { return (0, true) }
     guard exponent <= 19 else { return nil }
@@ -118,7 +119,7 @@ struct DecimalText: Equatable {
 
   // MARK: Order
 
-  /// Returns -1, 0 or 1.
+  /// Compares two numbers: -1, 0 or 1.
   static func compare(_ a: DecimalText, with b: DecimalText) -> Int {
     if a.isNegative != b.isNegative { return a.isNegative ? -1 : 1 }
     return a.isNegative ? -magnitudes(a, comparedWith: b) : magnitudes(a, comparedWith: b)
@@ -173,7 +174,8 @@ struct DecimalText: Equatable {
       if digits[keep] >= 5 { kept = Self.added([0] + kept, to: [1]) }
       result = DecimalText(isNegative, kept, lowest: exponent - keep)
     }
-    // A `Decimal` has 128 bits: it also holds the numbers of 39 digits up to about 3.4 × 10^38.
+    // A `Decimal` has 128 bits for its digits, so it also holds 39 digits up to about 3.4 × 10^38. Hence
+    // the 1.
     let isTooLarge = result.exponent > Self.powers.upperBound + Self.maximumDigits + 1
     return isTooLarge ? nil : result
   }

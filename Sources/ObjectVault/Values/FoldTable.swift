@@ -1,5 +1,5 @@
-// Tables of what each character becomes when text is folded. A page of 256 characters is computed when
-// one of them is first met.
+// Tables with the folded form of each character. A page of 256 characters is computed when one of them
+// first occurs.
 
 internal import CipherSQLite
 
@@ -26,8 +26,7 @@ final class FoldTable: Sendable {
     lowers = options.contains(.caseInsensitive)
   }
 
-  /// Returns the folded text; nil when it contains a character that can only be folded with its
-  /// neighbours.
+  /// Returns the folded text; nil when it contains an `isPart` character, and must be folded as a whole.
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []

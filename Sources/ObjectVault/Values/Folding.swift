@@ -1,5 +1,5 @@
 // Folding for the options [c] and [d]: full Unicode case folding and removal of marks, without a locale,
-// and the same on every engine.
+// and with equal results on every engine.
 //
 // The folded form of a character does not depend on its neighbours, except for parts from which Unicode
 // composes one character. So FoldTable has the folded form of each character, and only a text with such
@@ -24,8 +24,8 @@ package enum Folding {
       }
       var scalars = String.UnicodeScalarView()
       scalars.append(contentsOf: marks)
-      // Composed again: what remains of a Hangul syllable is one code point, and is not the beginning of
-      // another.
+      // Composed again, so that a Hangul syllable is one code point. Its parts alone would match the
+      // beginning of other syllables.
       result = String(scalars).precomposedStringWithCanonicalMapping
     }
     if options.contains(.caseInsensitive) { result = foldCase(result) }

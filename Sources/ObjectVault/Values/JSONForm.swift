@@ -1,10 +1,11 @@
-// Checks that JSON is written as this library's JSONEncoder writes it. Comparisons do not find JSON in
-// another form.
+// Checks that JSON has the form in which this library stores it. Comparisons are of the text, so they do
+// not find JSON in another form.
 
 private import Foundation
 
 enum JSONForm {
-  /// Returns whether a text is JSON without spaces, with the keys of each object in order.
+  /// Returns whether a text is JSON without spaces and escaped slashes, with the keys of each object in
+  /// order.
   static func isStored(_ text: String) -> Bool {
     guard (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil else {
       return false
@@ -15,7 +16,7 @@ enum JSONForm {
     var index = 0
     while index < bytes.count {
       switch bytes[index] {
-      // JSONSerialization accepts a trailing comma.
+      // JSONSerialization accepts a trailing comma, which is never stored.
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         if index > 0, bytes[index - 1] == UInt8(ascii: ",") { return false }
         open.removeLast()

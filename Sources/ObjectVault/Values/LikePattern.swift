@@ -1,5 +1,5 @@
-// Matching of LIKE patterns. Takes time linear in the text; a run with question marks takes a 64th of the
-// length of the text times the length of the run.
+// Matching of LIKE patterns, in time proportional to the length of the text. For a run with question
+// marks, that time is multiplied by a 64th of the run's length.
 
 /// A parsed LIKE pattern. `*` matches any run of characters and `?` any one code point. A backslash makes
 /// the next character literal; at the end of the pattern it is literal itself.
@@ -47,12 +47,12 @@ struct LikePattern {
 
   /// The elements between two stars.
   private struct Run {
-    /// The code points; nil matches any one.
+    /// The code points of the run; nil matches any code point.
     let elements: [UInt32?]
     /// For a run without question marks: the failure function of Knuth, Morris and Pratt.
     private let borders: [Int]?
-    /// For a run with question marks: bit masks of the positions at which each code point may be.
-    /// `anywhere` has the positions of the question marks.
+    /// For a run with question marks: for each code point, a bit mask of the positions in the run that it
+    /// matches. `anywhere` has the positions of the question marks, which every code point matches.
     private var places: [UInt32: [UInt64]] = [:]
     private var anywhere: [UInt64] = []
 
@@ -99,8 +99,8 @@ struct LikePattern {
       return nil
     }
 
-    /// Searches by shift-and: each bit of the state is a prefix of the run that ends at the current
-    /// index.
+    /// Searches by shift-and: bit `i` of the state is set if the first `i + 1` elements of the run match
+    /// the text that ends at the current index.
     private func findByBits(in text: [UInt32], from start: Int) -> Int? {
       var state = [UInt64](repeating: 0, count: anywhere.count)
       let (lastWord, lastBit) = ((elements.count - 1) / 64, UInt64((elements.count - 1) % 64))

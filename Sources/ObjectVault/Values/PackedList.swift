@@ -5,8 +5,8 @@ internal import CipherSQLite
 internal import Foundation
 
 enum PackedList {
-  /// The number of values from which a list is packed. It is low enough for a statement to have several
-  /// unpacked lists.
+  /// The highest number of values of a list that is not packed. It is low enough for a statement to have
+  /// several unpacked lists.
   static let threshold = 100
   /// The bytes of one packed value: one for its storage class, eight for its bits.
   static let width = 9

@@ -30,7 +30,7 @@ extension PredicateFunction {
     let parameters: [Kind]
     /// The kind of the result; nil when it has the type of the first operand.
     let result: Kind?
-    /// Its symbol in the programs that `vault_math` runs.
+    /// The function's symbol in the programs that `vault_math` runs.
     let symbol: Unicode.Scalar
     /// The properties of Swift types that mean this function in a `#Predicate`.
     let keyPaths: @Sendable () -> [AnyKeyPath]
@@ -76,7 +76,7 @@ extension PredicateFunction {
     self = found
   }
 
-  /// The entries by their symbols in programs.
+  /// The entries by their symbols in the programs of `vault_math`.
   static let bySymbol: [Unicode.Scalar: Entry] = Dictionary(
     allCases.map { ($0.entry.symbol, $0.entry) }, uniquingKeysWith: { first, _ in first })
 }

@@ -5,8 +5,8 @@ public import CipherSQLite
 private import Foundation
 
 extension SQLValue {
-  /// Returns whether both values have the same bytes in the file. `==` does not compare that: Swift
-  /// strings are equal also when they are composed differently.
+  /// Returns whether both values have the same bytes in the file. `==` is less strict: Swift strings are
+  /// equal also when their characters are composed differently.
   func isStored(as other: SQLValue) -> Bool {
     switch (self, other) {
     case (.text(var a), .text(var b)):
@@ -68,7 +68,7 @@ extension SQLValue: Codable {
 }
 
 extension SQLValue {
-  /// The value written as in SQL, for people to read. Of a blob there is only the number of bytes.
+  /// The value as an SQL literal, for messages; for a blob, its number of bytes.
   var literal: String {
     switch self {
     case .null: "NULL"

@@ -5,17 +5,17 @@ private import Synchronization
 
 /// The store that an ``ObjectID`` belongs to, if known.
 @usableFromInline struct StoreFingerprint: Sendable, Hashable {
-  /// The bits of the mark; 0 when the store is not known.
+  /// The bits of the fingerprint; 0 when the store is not known.
   @usableFromInline let word: UInt64
 
-  /// The mark of ids made from a plain number, and of a store without an identity.
+  /// The fingerprint of ids made from a plain number, and of a store without an identity.
   static let unknown = StoreFingerprint(word: 0)
 
   @inlinable init(word: UInt64) { self.word = word }
 
-  /// Creates the mark of a store.
-  /// - Parameter id: The store's ``Store/id``. Two stores have the same mark by chance once in 2^64
-  ///   pairs.
+  /// Creates the fingerprint of a store.
+  /// - Parameter id: The store's ``Store/id``. Two stores have the same fingerprint by chance once in
+  ///   2^64 pairs.
   init(_ id: UUID?) {
     guard let bytes = id?.uuid else {
       word = 0
@@ -32,8 +32,8 @@ private import Synchronization
 
   private static let contexts = Atomic<UInt64>(1)
 
-  /// Returns a mark for temporary ids of a new context. No other context of the process has it, and a
-  /// store has it only by chance.
+  /// Returns a fingerprint for the temporary ids of a new context. No other context of the process has
+  /// it, and a store has it only by chance.
   static func ofNewContext() -> StoreFingerprint {
     StoreFingerprint(word: ~contexts.wrappingAdd(1, ordering: .relaxed).oldValue)
   }
@@ -41,7 +41,7 @@ private import Synchronization
   var isKnown: Bool { word != 0 }
 
   // @inlinable for the reason given at ObjectContext.existing(_:).
-  /// Returns whether an id with the other mark may belong to this store: the marks are equal, or one is
+  /// Returns whether an id with the other fingerprint may belong to this store: both are equal, or one is
   /// not known.
   @inlinable @inline(__always) func admits(_ other: StoreFingerprint) -> Bool {
     word == 0 || other.word == 0 || word == other.word

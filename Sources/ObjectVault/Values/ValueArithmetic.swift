@@ -1,4 +1,4 @@
-// Calculations with stored values, and their order, the same in SQL and in memory.
+// Calculations with stored values and comparisons of them, with equal results in SQL and in memory.
 
 internal import CipherSQLite
 
@@ -6,8 +6,9 @@ enum ValueArithmetic {
   /// Runs a calculation that is written in postfix order and returns its result.
   ///
   /// Each symbol of the program works on a stack: `.` pushes the next operand; an operator replaces the
-  /// last two values by its result; `?` replaces them by the first that is not nil; `d` and `r` convert
-  /// the last value to a Decimal or a Double; the other letters are the symbols of ``PredicateFunction``.
+  /// last two values by its result; `?` replaces the last two values by the first of them that is not
+  /// nil; `d` and `r` convert the last value to a Decimal or a Double; the other letters are the symbols
+  /// of ``PredicateFunction``.
   static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
     var stack: [SQLValue] = []
     var rest = operands.makeIterator()
@@ -125,8 +126,8 @@ enum ValueArithmetic {
     return real > real.rounded(.down) ? -1 : 0
   }
 
-  /// Compares decimal texts by value, as a total order: text that is not a number comes after all
-  /// numbers, by its bytes.
+  /// Compares decimal texts by value, as a total order: texts that are not numbers come after all
+  /// numbers, in the order of their bytes.
   static func compareDecimals(_ left: UnsafeRawBufferPointer, with right: UnsafeRawBufferPointer) -> Int {
     switch unsafe (DecimalText(left), DecimalText(right)) {
     case (let a?, let b?): return DecimalText.compare(a, with: b)
