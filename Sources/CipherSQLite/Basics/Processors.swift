@@ -12,7 +12,7 @@ package func usableProcessors() -> Int { Int(vault_usable_processors()) }
 /// without any message for a thread that the system does not start.
 /// - Parameter count: The number of threads, up to 8.
 /// - Returns: The system's error for the first thread that could not be started; nil if all could.
-package func missingThreads(of count: Int32) -> Int32? {
+package func threadStartError(of count: Int32) -> Int32? {
   let code = vault_try_threads(count)
   return code == 0 ? nil : code
 }

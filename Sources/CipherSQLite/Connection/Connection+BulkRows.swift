@@ -5,12 +5,12 @@ extension Connection {
   /// Runs `body`. Statements in it that call a ``RowFunction`` pass their rows to `taker`.
   /// - Throws: What `taker` throws, instead of the engine's error that results from it;
   ///   otherwise what `body` throws.
-  package func handRows<Result>(to taker: any RowReceiver, _ body: () throws -> Result) throws -> Result {
-    try handRows(by: RowDelivery(to: taker), body)
+  package func deliverRows<Result>(to taker: any RowReceiver, _ body: () throws -> Result) throws -> Result {
+    try deliverRows(by: RowDelivery(to: taker), body)
   }
 
   /// Runs `body` with a ``RowDelivery`` that the caller keeps for several calls with one taker.
-  package func handRows<Result>(by handing: RowDelivery, _ body: () throws -> Result) throws -> Result {
+  package func deliverRows<Result>(by handing: RowDelivery, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
     (handing.count, handing.failure) = (0, nil)
     return try withExtendedLifetime(handing) {
@@ -89,11 +89,11 @@ extension Connection {
     } catch let error as SQLError {
       // If the statement skipped a row before the one that failed, the skipped row is returned.
       guard case .constraint = error, run.contains(changes.position),
-        let missed = changes.firstMissed(run.lowerBound..<changes.position)
+        let missed = changes.firstUnwritten(run.lowerBound..<changes.position)
       else { throw error }
       return missed
     }
-    guard isWhole else { return changes.firstMissed(run) ?? run.lowerBound }
+    guard isWhole else { return changes.firstUnwritten(run) ?? run.lowerBound }
     changes.feed.position = changes.count
     return nil
   }

@@ -20,17 +20,17 @@ extension Connection {
   /// Installs a busy handler that measures the wait. The engine's own does not report how long it waited.
   func installBusyHandler() {
     unsafe sqlite3_busy_handler(
-      handle, { unsafe connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
+      handle, { unsafe connection($0)?.waitsAgain(Int($1)) ?? false ? 1 : 0 },
       unsafe Unmanaged.passUnretained(self).toOpaque())
   }
 
-  private func isWorthWaiting(_ count: Int) -> Bool {
+  private func waitsAgain(_ count: Int) -> Bool {
     if count == 0 {
       waiting.since = .now()
-      waiting.interruptsBefore = waiting.interruptor.count
+      waiting.interruptCountAtStart = waiting.interruptor.count
       waiting.releasesLocks?()
     }
-    if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptsBefore {
+    if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptCountAtStart {
       waiting.wasInterrupted = true
       return false
     }
@@ -54,7 +54,7 @@ extension Connection {
     var count = 0
     while true {
       do { return try body() } catch let error as SQLError where error.isBusy {
-        guard !isInTransaction, isWorthWaiting(count) else { throw waitingError() }
+        guard !isInTransaction, waitsAgain(count) else { throw waitingError() }
         count += 1
       }
     }

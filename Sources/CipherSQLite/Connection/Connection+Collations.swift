@@ -6,7 +6,7 @@ private import CSQLCipher
 
 extension Connection {
   /// The collations that SQLite has built in.
-  package static let ownCollations: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
+  package static let builtInCollations: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
 
   /// Makes collations that are not registered compare byte by byte.
   func acceptUnknownCollations() throws {
@@ -38,7 +38,7 @@ extension Connection {
   /// requested, or that was registered.
   package func hasUnknownCollations() throws -> Bool {
     try rows("PRAGMA collation_list").contains { row in
-      row.count > 1 && row[1].string.map { !Self.ownCollations.contains($0.uppercased()) } == true
+      row.count > 1 && row[1].string.map { !Self.builtInCollations.contains($0.uppercased()) } == true
     }
   }
 }

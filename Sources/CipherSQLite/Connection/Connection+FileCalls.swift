@@ -8,11 +8,11 @@ extension Connection {
   /// and deletes it for each transaction.
   /// - Parameter body: Called on the connection's own thread. It must not use the connection.
   package func onFileCall(_ body: ((FileCall) -> FileAnswer)?) throws {
-    unsafe fileWatch?.end(handle)
-    fileWatch = nil
+    unsafe fileCallInterceptor?.end(handle)
+    fileCallInterceptor = nil
     guard let body else { return }
     // The engine opens the log at the first read.
     _ = try value("SELECT count(*) FROM sqlite_master")
-    fileWatch = unsafe FileCallInterceptor(handle, body)
+    fileCallInterceptor = unsafe FileCallInterceptor(handle, body)
   }
 }

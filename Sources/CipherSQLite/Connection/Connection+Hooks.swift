@@ -93,19 +93,19 @@ extension Connection {
   public func onProgress(every steps: Int, _ body: (() -> Bool)?) {
     guard let handle = unsafe handle else { return }
     hooks.progress = body
-    unsafe handleProgress(handle, every: body == nil ? Self.stepsBetweenLooks : steps)
+    unsafe handleProgress(handle, every: body == nil ? Self.instructionsBetweenChecks : steps)
   }
 
   /// The number of instructions of SQLite's virtual machine between two checks for cancellation:
   /// some tens of microseconds.
-  private static let stepsBetweenLooks = 4000
+  private static let instructionsBetweenChecks = 4000
 
   /// Installs a periodic check for cancellation. It also ends a statement whose call was cancelled just
   /// before the statement began: the engine ignores an interrupt while no statement runs.
   func watchForCancellation() {
     guard !hooks.isWatching, let handle = unsafe handle else { return }
     hooks.isWatching = true
-    if hooks.progress == nil { unsafe handleProgress(handle, every: Self.stepsBetweenLooks) }
+    if hooks.progress == nil { unsafe handleProgress(handle, every: Self.instructionsBetweenChecks) }
   }
 
   private func handleProgress(_ handle: OpaquePointer, every steps: Int) {

@@ -18,12 +18,12 @@ extension Connection {
     var text = sql
     let (code, isWhole) = try text.withUTF8 { bytes in
       // At a NUL the engine would end the text, and run only the part before it.
-      guard unsafe !bytes.contains(0) else { throw SQLError.holdsNUL(sql) }
+      guard unsafe !bytes.contains(0) else { throw SQLError.containsNUL(sql) }
       let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(
         to: CChar.self)
       var tail: UnsafePointer<CChar>?
       let code = unsafe sqlite3_prepare_v2(handle, start, Int32(clamping: bytes.count), &raw, &tail)
-      return unsafe (code, code != SQLITE_OK || holdsNothing(tail, end: start + bytes.count))
+      return unsafe (code, code != SQLITE_OK || containsNoStatement(tail, end: start + bytes.count))
     }
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
     guard unsafe raw != nil, isWhole else {
@@ -34,7 +34,7 @@ extension Connection {
   }
 
   /// Returns whether the text from `start` to `end` contains only spaces, semicolons and comments.
-  private func holdsNothing(_ start: UnsafePointer<CChar>?, end: UnsafePointer<CChar>) -> Bool {
+  private func containsNoStatement(_ start: UnsafePointer<CChar>?, end: UnsafePointer<CChar>) -> Bool {
     var next = unsafe start
     while let rest = unsafe next, unsafe rest < end {
       var raw: OpaquePointer?
@@ -138,7 +138,7 @@ extension Connection {
   /// - Throws: ``SQLError``.
   public func executeScript(_ sql: String) throws {
     let handle = try unsafe opened()
-    guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
+    guard !sql.utf8.contains(0) else { throw SQLError.containsNUL(sql) }
     // The script may contain a rollback, after which this cached value is invalid (see ``TriggeredTables``).
     defer { triggered = nil }
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
@@ -152,7 +152,7 @@ extension Connection {
   /// - Throws: ``SQLError`` at the first error; what `onRow` throws, which ends the script.
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
     try checkOpen()
-    guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
+    guard !sql.utf8.contains(0) else { throw SQLError.containsNUL(sql) }
     defer { triggered = nil }
     // A copy at a fixed address: the statements are prepared one after the other from it.
     let bytes = ContiguousArray(sql.utf8CString)

@@ -51,7 +51,7 @@ extension Connection {
     stateBeforeTransaction = kind == .deferred ? sharedState : nil
     defer { stateBeforeTransaction = nil }
     try begin(kind)
-    isTransactionOwed = true
+    isClosureTransactionOpen = true
     do {
       let result = try body()
       try commit()
@@ -97,15 +97,15 @@ extension Connection {
     defer { hooks.rollback = hook }
     // The hook was already called when the engine rolled the transaction back. The rollback of the
     // placeholder transaction must not call it again.
-    if transactionLoss != nil { hooks.rollback = nil }
-    (isTransactionOwed, isForWriting, transactionLoss, triggered) = (false, false, nil, nil)
+    if lostTransactionError != nil { hooks.rollback = nil }
+    (isClosureTransactionOpen, isForWriting, lostTransactionError, triggered) = (false, false, nil, nil)
     // If ROLLBACK fails, there is nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
 
   /// Whether the engine has rolled back the open transaction by itself. Until its closure ends,
   /// all calls of the engine fail.
-  package var hasLostTransaction: Bool { transactionLoss != nil }
+  package var hasLostTransaction: Bool { lostTransactionError != nil }
 
   /// Records that the engine has rolled back the open transaction by itself, which it does for
   /// some errors. From then on every call of the engine throws this error, until the closure that
@@ -115,10 +115,10 @@ extension Connection {
   func noteLostTransaction(_ error: SQLError) {
     // Also needed for a transaction that was begun by hand, for which the guard below returns.
     triggered = nil
-    guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
+    guard isClosureTransactionOpen, lostTransactionError == nil, !isInTransaction, let handle = unsafe handle else {
       return
     }
-    transactionLoss = error
+    lostTransactionError = error
     // A placeholder transaction. Without it, a statement that the caller still has would be committed at
     // once when it is stepped again. `rollback()` ends the placeholder.
     unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)
@@ -136,12 +136,12 @@ extension Connection {
   /// - Throws: ``SQLError``; what `body` throws.
   public func inTransaction(_ kind: TransactionKind = .immediate, _ body: () throws -> TransactionEnd) throws
   {
-    struct Asked: Error {}
+    struct RollbackRequested: Error {}
     do {
       try transaction(kind) { () throws -> Void in
-        if try body() == .rollback { throw Asked() }
+        if try body() == .rollback { throw RollbackRequested() }
       }
-    } catch is Asked {}
+    } catch is RollbackRequested {}
   }
 
   /// Begins a transaction that ``commit()`` or ``rollback()`` ends.
@@ -168,7 +168,7 @@ extension Connection {
     try checkOpen()
     if isForWriting, isGone { throw SQLError.fileReplaced(file: path) }
     try execute(sql: "COMMIT")
-    (isTransactionOwed, isForWriting) = (false, false)
+    (isClosureTransactionOpen, isForWriting) = (false, false)
   }
 
   /// Begins a named savepoint; if there is no transaction, this begins one.

@@ -70,14 +70,14 @@ private import Foundation
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
   /// Whether a method with a closure has begun a transaction that has not ended yet.
-  var isTransactionOwed = false
+  var isClosureTransactionOpen = false
   /// The cached result for ``firesTriggers(table:)``. Nil before its first call, and after every rollback.
   var triggered: TriggeredTables?
   /// Whether the open transaction was begun for writing.
   var isForWriting = false
   /// The error for which the engine rolled back the open transaction by itself: see
   /// ``noteLostTransaction(_:)``. Nil if it did not.
-  var transactionLoss: SQLError?
+  var lostTransactionError: SQLError?
   /// The `PRAGMA data_version` at the last check by ``reading(checking:_:)``; nil before the first.
   var checkedState: Int64?
   /// Whether the file is known to have a log: see ``findLog()``.
@@ -90,7 +90,7 @@ private import Foundation
   var isVerified = false
   var hooks = Hooks()
   /// The interceptor of the engine's file calls while a callback is installed; otherwise nil.
-  var fileWatch: FileCallInterceptor?
+  var fileCallInterceptor: FileCallInterceptor?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
   /// Passes rows from inside the engine to a ``RowReceiver``; nil until it is first used.
@@ -139,8 +139,8 @@ private import Foundation
     // If an interrupt were pending, closing would not remove the log. A statement that begins clears the
     // interrupt in SQLCipher 4.
     if waiting.interruptor.count > 0 { unsafe sqlite3_exec(open, "SELECT 1", nil, nil, nil) }
-    unsafe fileWatch?.end(open)
-    fileWatch = nil
+    unsafe fileCallInterceptor?.end(open)
+    fileCallInterceptor = nil
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
@@ -150,7 +150,7 @@ private import Foundation
   ///   open transaction by itself.
   func opened() throws(SQLError) -> OpaquePointer {
     guard let handle = unsafe handle else { throw .closed(file: path) }
-    if let transactionLoss { throw transactionLoss }
+    if let lostTransactionError { throw lostTransactionError }
     return unsafe handle
   }
 

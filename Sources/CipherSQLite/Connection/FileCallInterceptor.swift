@@ -55,7 +55,7 @@ package enum FileAnswer: Sendable, Hashable {
   fileprivate enum Phase {
     case writing
     /// The header of the commit frame is written; its page comes next.
-    case beginsCommit
+    case commitHeaderWritten
     /// The commit is written.
     case commits
   }
@@ -133,7 +133,7 @@ private func watchedWrite(
   let isCommit =
     unsafe context.pointee.isLog && count == 24
     && bytes.map { unsafe $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
-  let isPageOfCommit = unsafe context.pointee.isLog && watch.phase == .beginsCommit && !isCommit
+  let isCommitPage = unsafe context.pointee.isLog && watch.phase == .commitHeaderWritten && !isCommit
   let former = watch.phase
   // Reset until the write has succeeded: a failed write does not commit.
   watch.phase = .writing
@@ -152,9 +152,9 @@ private func watchedWrite(
   if code & 0xff == SQLITE_FULL { _ = watch.body(.full) }
   guard code == SQLITE_OK else { return code }
   watch.phase =
-    isCommit ? (former == .commits ? .commits : .beginsCommit) : isPageOfCommit ? .commits : former
+    isCommit ? (former == .commits ? .commits : .commitHeaderWritten) : isCommitPage ? .commits : former
   // The page was written, but an error is reported, as disks can do.
-  guard isPageOfCommit, watch.body(.commitWritten) != .proceeds else { return code }
+  guard isCommitPage, watch.body(.commitWritten) != .proceeds else { return code }
   watch.phase = .writing
   return writeError
 }

@@ -85,10 +85,10 @@ private import CSQLCipher
     // functions. Older engines ignore it.
     let flags = SQLITE_UTF8 | 0x80000
     let code = unsafe sqlite3_create_function_v2(
-      handle, "vault_version", 1, flags, state, giveVersion, nil, nil, nil)
+      handle, "vault_version", 1, flags, state, versionFunction, nil, nil, nil)
     guard code == SQLITE_OK else { return code }
     return unsafe sqlite3_create_function_v2(
-      handle, "vault_value", 2, flags, state, giveValue, nil, nil, nil)
+      handle, "vault_value", 2, flags, state, valueFunction, nil, nil, nil)
   }
 }
 
@@ -96,12 +96,12 @@ private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
 // If no row is found, the function returns NULL, which equals no version.
-private let giveVersion: Callback = { context, _, arguments in
+private let versionFunction: Callback = { context, _, arguments in
   guard let (state, row) = unsafe findRow(context, arguments) else { return }
   unsafe sqlite3_result_int64(context, state.pointee.versions[row])
 }
 
-private let giveValue: Callback = { context, count, arguments in
+private let valueFunction: Callback = { context, count, arguments in
   guard count == 2, let (state, row) = unsafe findRow(context, arguments),
     let number = unsafe arguments.map({ unsafe Int(sqlite3_value_int64($0[1])) }),
     unsafe state.pointee.feed.columns.indices.contains(number)

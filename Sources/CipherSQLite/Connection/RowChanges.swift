@@ -68,7 +68,7 @@ package final class RowChanges {
   /// may abort the statement, and therefore saves the pages of each statement that changes several rows. To
   /// release the saved pages, it scans everything that the surrounding savepoint has saved. With runs of a
   /// few rows, these scans took most of the time of a save.
-  package static let leastRun = 64
+  package static let smallestRun = 64
 
   /// Returns whether two consecutive ids belong to one run.
   package static func isRun(from id: Int64, to next: Int64) -> Bool { next &- id <= step }
@@ -83,5 +83,5 @@ package final class RowChanges {
 
   /// Returns the index of the first row in a range that was not written, because it was
   /// deleted or has another version.
-  func firstMissed(_ rows: Range<Int>) -> Int? { written[rows].firstIndex(of: false) }
+  func firstUnwritten(_ rows: Range<Int>) -> Int? { written[rows].firstIndex(of: false) }
 }

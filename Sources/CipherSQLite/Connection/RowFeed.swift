@@ -8,9 +8,9 @@
 /// Rows in memory as the rows of a table: the id, followed by some of the cells.
 package final class RowFeed {
   /// The columns after the id.
-  let columns: [FedColumn]
+  let columns: [FeedColumn]
   // Unchecked exclusivity: never passed inout, and appended to for each object of a save.
-  @safe @exclusivity(unchecked) private(set) var rows: [FedRow] = []
+  @safe @exclusivity(unchecked) private(set) var rows: [FeedRow] = []
   /// The integers that replace cells of some columns: ``replacementCount`` for each row.
   @safe @exclusivity(unchecked) private(set) var replacements: [Int64] = []
   private let replaced: [Int]
@@ -23,7 +23,7 @@ package final class RowFeed {
   ///   - replaced: Those of `slots` whose integers are replaced when a row is appended.
   ///   - capacity: The expected number of rows.
   package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
-    columns = slots.map { FedColumn(slot: $0, replacement: replaced.firstIndex(of: $0)) }
+    columns = slots.map { FeedColumn(slot: $0, replacement: replaced.firstIndex(of: $0)) }
     self.replaced = replaced
     rows.reserveCapacity(capacity)
     replacements.reserveCapacity(capacity * replaced.count)
@@ -32,19 +32,19 @@ package final class RowFeed {
   /// Creates a feed of ids alone: a table with one column.
   package init(ids: some Sequence<Int64>) {
     (columns, replaced) = ([], [])
-    rows = ids.map { unsafe FedRow(id: $0, cells: nil) }
+    rows = ids.map { unsafe FeedRow(id: $0, cells: nil) }
   }
 
   /// Creates a feed of the runs of consecutive ids in `ids`: a table with two columns, the first
   /// and the last id of each run.
   package init(runs ids: [Int64]) {
-    (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
-    var (firsts, ends): ([FedRow], [Int64]) = ([], [])
+    (columns, replaced) = ([FeedColumn(slot: 0, replacement: 0)], [0])
+    var (firsts, ends): ([FeedRow], [Int64]) = ([], [])
     for id in ids {
       if let end = ends.last, end &+ 1 == id {
         ends[ends.count - 1] = id
       } else {
-        firsts.append(unsafe FedRow(id: id, cells: nil))
+        firsts.append(unsafe FeedRow(id: id, cells: nil))
         ends.append(id)
       }
     }
@@ -53,11 +53,11 @@ package final class RowFeed {
 
   /// Creates a feed of pairs of integers: a table with two columns.
   package init(pairs: some Sequence<(Int64, Int64)>) {
-    (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
+    (columns, replaced) = ([FeedColumn(slot: 0, replacement: 0)], [0])
     rows.reserveCapacity(pairs.underestimatedCount)
     replacements.reserveCapacity(pairs.underestimatedCount)
     for (first, second) in pairs {
-      rows.append(unsafe FedRow(id: first, cells: nil))
+      rows.append(unsafe FeedRow(id: first, cells: nil))
       replacements.append(second)
     }
   }
@@ -77,7 +77,7 @@ package final class RowFeed {
     _ id: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
     for slot in replaced { replacements.append(replace(draft.cell(slot).int64 ?? 0)) }
-    rows.append(unsafe FedRow(id: id, cells: UnsafeRawPointer(draft.cells)))
+    rows.append(unsafe FeedRow(id: id, cells: UnsafeRawPointer(draft.cells)))
   }
 
   /// Returns the name of the virtual table with a number of columns.
@@ -91,7 +91,7 @@ package let feedIDName = SQLName("c0")
 package let feedEndName = SQLName("c1")
 
 /// A row of a feed.
-@safe struct FedRow {
+@safe struct FeedRow {
   let id: Int64
   // The cells of a draft, which the caller that fills the feed keeps alive; nil in
   // feeds of ids, runs or pairs.
@@ -99,7 +99,7 @@ package let feedEndName = SQLName("c1")
 }
 
 /// A column of a feed.
-struct FedColumn {
+struct FeedColumn {
   let slot: Int
   /// The index, among a row's replacements, of the integer for this column; nil if the column is not
   /// replaced.

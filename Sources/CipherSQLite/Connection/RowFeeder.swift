@@ -5,8 +5,8 @@ private import CSQLCipher
 
 /// The rows that the virtual tables return, and the current position.
 @unsafe struct FeedState {
-  var rows = unsafe UnsafeBufferPointer<FedRow>(start: nil, count: 0)
-  var columns = unsafe UnsafeBufferPointer<FedColumn>(start: nil, count: 0)
+  var rows = unsafe UnsafeBufferPointer<FeedRow>(start: nil, count: 0)
+  var columns = unsafe UnsafeBufferPointer<FeedColumn>(start: nil, count: 0)
   var replacements = unsafe UnsafeBufferPointer<Int64>(start: nil, count: 0)
   var replacementCount = 0
   /// The index of the first row of each scan.
@@ -72,7 +72,7 @@ private import CSQLCipher
   let state: UnsafeMutablePointer<FeedState>
   var next = 0
   /// The current row; nil after the last one.
-  var row: UnsafePointer<FedRow>?
+  var row: UnsafePointer<FeedRow>?
 
   mutating func move(to place: Int) {
     unsafe next = place
@@ -167,7 +167,7 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
 
 /// Passes the value of a column to the engine.
 @inline(__always) func setCell(
-  _ state: FeedState, row: Int, column: FedColumn, in context: OpaquePointer?
+  _ state: FeedState, row: Int, column: FeedColumn, in context: OpaquePointer?
 ) {
   guard let cells = unsafe state.rows[row].cells else {
     if let end = column.replacement { unsafe sqlite3_result_int64(context, state.replacement(end, of: row)) }

@@ -11,7 +11,7 @@
 
 private import CSQLCipher
 
-/// Receives the rows while ``Connection/handRows(to:_:)`` runs.
+/// Receives the rows while ``Connection/deliverRows(to:_:)`` runs.
 package protocol RowReceiver: AnyObject {
   /// The number of columns of its rows.
   var columnCount: Int { get }
@@ -45,8 +45,8 @@ package enum RowFunction: String, Sendable {
   package static let columnLimit = 127
 }
 
-/// The receiver of rows during one ``Connection/handRows(to:_:)``, or during several calls of
-/// ``Connection/handRows(by:_:)``.
+/// The receiver of rows during one ``Connection/deliverRows(to:_:)``, or during several calls of
+/// ``Connection/deliverRows(by:_:)``.
 package final class RowDelivery {
   // This object is not retained during the statement, and constant properties of it can be read without a
   // retain for each row.
@@ -65,7 +65,7 @@ package final class RowDelivery {
 
 /// The receiver of rows for the functions of one connection.
 @safe final class RowIntake {
-  // Used only by the thread that runs the statement, and never passed inout. Not retained: `handRows`, which
+  // Used only by the thread that runs the statement, and never passed inout. Not retained: `deliverRows`, which
   // sets this property, keeps the object alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
@@ -131,7 +131,7 @@ private let placeRow: Callback = { context, count, values in
       unsafe sqlite3_result_error_nomem(context)
     } catch {
       handing.failure = error
-      // This message is never shown: `handRows` throws the original error.
+      // This message is never shown: `deliverRows` throws the original error.
       unsafe sqlite3_result_error(context, "a row was refused", -1)
     }
   }

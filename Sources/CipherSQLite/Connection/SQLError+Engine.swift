@@ -5,7 +5,7 @@ private import Foundation
 
 extension SQLError {
   /// Returns the error for SQL text with a NUL character, at which the engine would stop reading.
-  static func holdsNUL(_ sql: String) -> SQLError {
+  static func containsNUL(_ sql: String) -> SQLError {
     .engine(
       code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
       message:

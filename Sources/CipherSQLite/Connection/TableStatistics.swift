@@ -25,13 +25,13 @@ package struct TableStatistics {
   let connection: Connection
 
   /// The number of rows from which a table gets statistics. Smaller tables are read quickly with any plan.
-  package static let fewestRows = 1000
+  package static let minimumRows = 1000
   /// The number of rows up to which a table is analyzed completely.
-  package static let mostAnalyzed = 20_000
+  package static let maximumAnalyzedRows = 20_000
   /// The number of rows that are sampled from a table that is not analyzed completely.
   private static let samples = 50
   /// The number at which counting the rows with one value stops.
-  private static let mostCounted = 500
+  private static let maximumCountedRows = 500
 
   package init(_ connection: Connection) { self.connection = connection }
 
@@ -59,7 +59,7 @@ package struct TableStatistics {
   /// - Parameter isAnnounced: Whether to change the schema version, so that other connections read the
   ///   schema and the statistics again.
   package func refresh(isAnnounced: Bool = false) throws {
-    let stale = try tables().filter { $0.rows >= Self.fewestRows && $0.isStale }
+    let stale = try tables().filter { $0.rows >= Self.minimumRows && $0.isStale }
     guard !stale.isEmpty else { return }
     // Creates `sqlite_stat1`; no other statement can.
     try connection.execute("ANALYZE sqlite_master")
@@ -74,7 +74,7 @@ package struct TableStatistics {
     var table = table
     table.references = Set(
       try connection.query(sql: "PRAGMA foreign_key_list(\(quoted(table.name)))") { $0.text(3) ?? "" })
-    if table.rows <= Self.mostAnalyzed { try analyze(table) } else { try estimate(table) }
+    if table.rows <= Self.maximumAnalyzedRows { try analyze(table) } else { try estimate(table) }
   }
 
   // MARK: Existing statistics
@@ -127,9 +127,9 @@ package struct TableStatistics {
     if table.hasRowID {
       guard let span = try span(of: table) else { return 0 }
       let (rows, isTooFar) = span.upperBound.subtractingReportingOverflow(span.lowerBound)
-      guard !isTooFar, rows <= Int64(Self.mostAnalyzed) else { return isTooFar ? 1 << 40 : Int(rows) + 1 }
+      guard !isTooFar, rows <= Int64(Self.maximumAnalyzedRows) else { return isTooFar ? 1 << 40 : Int(rows) + 1 }
     }
-    let most = Self.mostAnalyzed + 1
+    let most = Self.maximumAnalyzedRows + 1
     let rows =
       try connection.value(
         "SELECT count(*) FROM (SELECT 1 FROM \(identifier: table.name) LIMIT \(number: Int64(most)))")?.int64
@@ -233,7 +233,7 @@ package struct TableStatistics {
     for index in indexes {
       let found = try index.columns.indices.map { place in
         index.isUnique && place == index.columns.count - 1
-          ? 1 : try rowsOfOneKey(Array(index.columns[...place]), of: index, samples: samples, in: table)
+          ? 1 : try estimatedRowsPerKey(Array(index.columns[...place]), of: index, samples: samples, in: table)
       }
       let nils = index.columns.indices.filter { place in
         samples.count { $0[index.columns[place]]?.isNull != false } > samples.count / 2
@@ -280,7 +280,7 @@ package struct TableStatistics {
 
   /// Estimates how many rows have the same values in the first columns of an index, on average over all
   /// distinct values. Rows with nil in one of these columns are not counted.
-  private func rowsOfOneKey(
+  private func estimatedRowsPerKey(
     _ columns: [String], of index: Index, samples: [[String: SQLValue]], in table: Table
   ) throws -> Int {
     var keys: [[SQLValue]: Int] = [:]
@@ -301,11 +301,11 @@ package struct TableStatistics {
         try connection.value(
           """
           SELECT count(*) FROM (SELECT 1 FROM \(identifier: table.name) INDEXED BY \(identifier: index.name)
-          WHERE \(SQL.joined(conditions, by: " AND ")) LIMIT \(number: Int64(Self.mostCounted)))
+          WHERE \(SQL.joined(conditions, by: " AND ")) LIMIT \(number: Int64(Self.maximumCountedRows)))
           """)?.int64 ?? 0
       var rows = max(1, Int(found))
       // Counting stopped at the limit. The value's share of all rows is about its share of the samples.
-      if rows >= Self.mostCounted, times > 1 { rows = max(rows, table.rows / samples.count * times) }
+      if rows >= Self.maximumCountedRows, times > 1 { rows = max(rows, table.rows / samples.count * times) }
       values += Double(times) / Double(rows)
     }
     return max(1, Int((Double(met) / values).rounded()))

@@ -10,7 +10,7 @@ struct Waiting {
   var seconds = 0.0
   /// The handle with which other threads interrupt the statement; below, its count when the wait began.
   let interruptor: Interruptor
-  var interruptsBefore = 0
+  var interruptCountAtStart = 0
   /// Called when a wait for a lock begins, to release locks of this connection: the holder of the lock may
   /// be waiting for one of them.
   var releasesLocks: (() -> Void)?

@@ -30,7 +30,7 @@ enum ContentComparison {
     var compared = 0
     for table in try TableContent.all(of: original) {
       let (left, right) = (
-        try PartedRows(table.selects, in: original), try PartedRows(table.selects, in: copy)
+        try SplitRows(table.selects, in: original), try SplitRows(table.selects, in: copy)
       )
       while true {
         let (hasLeft, hasRight) = (try left.step(), try right.step())
@@ -51,7 +51,7 @@ enum ContentComparison {
   // next step.
 
   /// Returns the first column in which two rows differ, in type or in any bit.
-  private static func firstDifference(between left: PartedRows, and right: PartedRows) -> Int? {
+  private static func firstDifference(between left: SplitRows, and right: SplitRows) -> Int? {
     var before = 0
     for (one, other) in zip(left.parts, right.parts) {
       if let column = unsafe firstDifference(between: one.raw, and: other.raw) { return before + column }

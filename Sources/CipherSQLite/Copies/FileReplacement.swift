@@ -15,16 +15,16 @@ final class FileReplacement {
   /// be the reason to replace it.
   let connection: Connection?
   let file: DatabasePath
-  private let raw: RawBox?
+  private let raw: RawFileBox?
   private var isReplaced = false
 
   // Boxes the noncopyable RawFile, so that an optional property can hold it.
-  private final class RawBox {
+  private final class RawFileBox {
     let value: RawFile
     init(_ value: consuming RawFile) { self.value = value }
   }
 
-  private init(_ file: DatabasePath, connection: Connection?, raw: RawBox?) {
+  private init(_ file: DatabasePath, connection: Connection?, raw: RawFileBox?) {
     self.file = file
     self.connection = connection
     self.raw = raw
@@ -41,7 +41,7 @@ final class FileReplacement {
     try checkReplaceable(file)
     let deadline = Deadline(configuration.busyTimeout)
     while true {
-      do { return try takeOnce(file, unlocked: unlocked, configuration: configuration) } catch SQLError.busy(
+      do { return try takeInOneAttempt(file, unlocked: unlocked, configuration: configuration) } catch SQLError.busy(
         let path, _, let holders)
       {
         guard !deadline.isOver else {
@@ -57,7 +57,7 @@ final class FileReplacement {
   /// wait for that part.
   private static let attemptSeconds = 0.05
 
-  private static func takeOnce(
+  private static func takeInOneAttempt(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
   ) throws -> FileReplacement {
     var patient = configuration
@@ -101,17 +101,17 @@ final class FileReplacement {
       case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile,
         .saltMissing,
         .unauthenticated, .keyChanged, .engine, .readOnly:
-        return try takeUnread(file, seconds: configuration.busyTimeout)
+        return try takeWithoutOpening(file, seconds: configuration.busyTimeout)
       default: throw error
       }
     }
   }
 
-  private static func takeUnread(_ file: DatabasePath, seconds: Double) throws -> FileReplacement {
+  private static func takeWithoutOpening(_ file: DatabasePath, seconds: Double) throws -> FileReplacement {
     // Locking needs write permission.
     guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
     return FileReplacement(
-      file, connection: nil, raw: RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
+      file, connection: nil, raw: RawFileBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
   }
 
   /// Throws the errors that would prevent the replacement, before anything is built.
@@ -129,11 +129,11 @@ final class FileReplacement {
   func replace(with sealed: SealedFile) throws {
     guard let old = FileStatus(file.path), !isReplaced else { throw SQLError.notFound(file: file.given) }
     let aside = RenamedLogs(of: file, old)
-    let wasLogged = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
+    let wasWAL = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
     do {
       if let connection {
         // Copies the log to the file and deletes the log. The lock stays.
-        if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
+        if wasWAL, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
         // Log and journal are obsolete, but the engine does not report whether it could remove them. A
@@ -142,7 +142,7 @@ final class FileReplacement {
         try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {
-        try aside.putAside()
+        try aside.renameLogs()
       }
       // The shared memory is not needed: the engine rebuilds it from the log.
       try Self.remove(file.sharedMemory, file)
@@ -150,7 +150,7 @@ final class FileReplacement {
     } catch {
       // The renaming may have succeeded before the sync of the folder failed.
       isReplaced = FileStatus(file.path)?.isSameFile(as: old) == false
-      if isReplaced { finish(aside) } else { giveUp(aside, wasLogged: wasLogged) }
+      if isReplaced { finish(aside) } else { giveUp(aside, wasWAL: wasWAL) }
       throw error
     }
     isReplaced = true
@@ -162,14 +162,14 @@ final class FileReplacement {
   }
 
   /// Gives up the replacement: restores the file's log and journal, or its journal mode.
-  private func giveUp(_ aside: RenamedLogs, wasLogged: Bool) {
-    aside.bringBack()
+  private func giveUp(_ aside: RenamedLogs, wasWAL: Bool) {
+    aside.restoreNames()
     guard let connection else { return }
     // A new connection sets the journal mode. This connection's journal was unlinked, so its change could
     // not be rolled back after a crash.
     let (unlocked, configuration) = (connection.unlocked, connection.configuration)
     connection.close()
-    guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
+    guard wasWAL, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
     else {
       return
     }

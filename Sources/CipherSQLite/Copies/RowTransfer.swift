@@ -5,7 +5,7 @@ private import CSQLCipher
 
 /// Rows that are read with several queries. The queries advance together, and each returns some of the
 /// columns.
-@safe final class PartedRows {
+@safe final class SplitRows {
   let parts: [Statement]
   /// For each column of a row: the index of its query, and its column in that query.
   private let places: [(part: Int, column: Int32)]
@@ -34,8 +34,8 @@ private import CSQLCipher
 }
 
 /// The row that is being copied, for `vault_column(n)`; without rows, the function returns NULL.
-@safe private final class PresentRow {
-  var rows: PartedRows?
+@safe private final class CurrentRow {
+  var rows: SplitRows?
 }
 
 extension Connection {
@@ -53,9 +53,9 @@ extension Connection {
     from source: Connection, _ queries: [String], into table: String, columns: [String],
     _ report: (Int) throws -> Void
   ) throws -> Int {
-    let rows = try PartedRows(queries, in: source)
+    let rows = try SplitRows(queries, in: source)
     let isBound = columns.count <= limit(.variables)
-    let present = PresentRow()
+    let present = CurrentRow()
     if !isBound { try register(present) }
     present.rows = rows
     // The function stays registered, but returns NULL from then on.
@@ -79,18 +79,18 @@ extension Connection {
   }
 
   /// Registers `vault_column(n)`: column n of the current row, counted from 0.
-  private func register(_ row: PresentRow) throws {
+  private func register(_ row: CurrentRow) throws {
     let handle = try unsafe opened()
     let data = unsafe Unmanaged.passRetained(row).toOpaque()
     let code = unsafe sqlite3_create_function_v2(
       handle, "vault_column", 1, SQLITE_UTF8, data,
       { context, _, arguments in
         guard let data = unsafe sqlite3_user_data(context), let place = unsafe arguments?[0],
-          let rows = unsafe Unmanaged<PresentRow>.fromOpaque(data).takeUnretainedValue().rows,
+          let rows = unsafe Unmanaged<CurrentRow>.fromOpaque(data).takeUnretainedValue().rows,
           let value = unsafe rows.value(Int(sqlite3_value_int(place)))
         else { return }
         unsafe sqlite3_result_value(context, value)
-      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<PresentRow>.fromOpaque($0).release() } })
+      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<CurrentRow>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 }

@@ -9,7 +9,7 @@ struct TableContent {
   /// A name for the row id that no column has. nil for a table WITHOUT ROWID, whose key is among its
   /// columns, and for a table whose columns have all three names.
   let rowID: String?
-  private let columnsOfQuery: Int
+  private let columnsPerQuery: Int
 
   /// Reads the columns of a table.
   /// - Parameters:
@@ -19,7 +19,7 @@ struct TableContent {
     self.name = name
     let columns = try connection.rows(sql: "PRAGMA table_info(\(quoted(name)))").compactMap { $0[1].string }
     self.columns = columns
-    columnsOfQuery = max(1, connection.limit(.columns))
+    columnsPerQuery = max(1, connection.limit(.columns))
     let taken = Set(columns.map(\.asciiLowercased))
     // The engine rejects the name if the table is WITHOUT ROWID.
     let candidate = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
@@ -35,8 +35,8 @@ struct TableContent {
   /// columns could return the rows in another order. There are several queries if a row has more columns
   /// than one query can return.
   var selects: [String] {
-    stride(from: 0, to: names.count, by: columnsOfQuery).map { start in
-      let part = names[start..<min(start + columnsOfQuery, names.count)].map(quoted)
+    stride(from: 0, to: names.count, by: columnsPerQuery).map { start in
+      let part = names[start..<min(start + columnsPerQuery, names.count)].map(quoted)
       return "SELECT \(part.joined(separator: ", ")) FROM \(quoted(name)) NOT INDEXED"
     }
   }

@@ -196,7 +196,7 @@ extension SQLError {
   }
 
   /// Whether a key change failed after its commit, so that the new key is in force.
-  var isOfNewKey: Bool {
+  var leavesNewKeyInForce: Bool {
     switch self {
     case .notVerified, .rekeyDamaged: true
     default: false

@@ -54,7 +54,7 @@ package struct DatabasePath: Sendable, Hashable {
       next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, with: target)
     }
     self.given = given
-    try requireRoom()
+    try requireAllowedLengths()
   }
 
   /// Rejects paths that cannot be the path of a file.
@@ -69,7 +69,7 @@ package struct DatabasePath: Sendable, Hashable {
   }
 
   /// Rejects paths that leave no room for the names of the companions, which are longer.
-  private func requireRoom() throws(SQLError) {
+  private func requireAllowedLengths() throws(SQLError) {
     guard name.utf8.count <= Self.maximumNameBytes else {
       throw SQLError.pathUnusable(
         file: given,

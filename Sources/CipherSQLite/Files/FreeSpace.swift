@@ -17,7 +17,7 @@ enum FreeSpace {
 
   /// Returns the bytes that this process can write to one file in a folder: the free space, or the limit
   /// `RLIMIT_FSIZE` where that is lower; `Int.max` where both are unknown.
-  static func bytesOfFile(in folder: String) -> Int {
+  static func writableBytesPerFile(in folder: String) -> Int {
     let room = bytes(in: folder) ?? .max
     var limit = rlimit()
     #if canImport(Darwin)

@@ -25,7 +25,7 @@ final class NewFile {
   ///   another file; ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``,
   ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``.
   init(at target: DatabasePath, isPrivate: Bool = true) throws {
-    try PathState.requireOwnName(target)
+    try PathState.requireNoCompanionName(target)
     self.target = target
     Leftovers.sweep(target.folder)
     while true {
@@ -208,11 +208,11 @@ struct SealedFile {
   }
 
   private func replace(_ old: FileStatus?, keepsLock: Bool) throws -> Int32? {
-    if let old, old.isRegular { try takeOver(old) }
+    if let old, old.isRegular { try applyOwnerAndMode(old) }
     return try built.named(keepsLock: keepsLock) { try rename($0, to: $1) }
   }
 
-  private func takeOver(_ old: FileStatus) throws {
+  private func applyOwnerAndMode(_ old: FileStatus) throws {
     let (path, given) = (built.file.path, built.target.given)
     guard old.names <= 1 else { throw SQLError.severalNames(file: given, count: old.names) }
     guard let own = FileStatus(path) else { throw SQLError.failed("stat", on: given) }

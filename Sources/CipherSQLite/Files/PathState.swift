@@ -76,7 +76,7 @@ enum PathState: Equatable {
   /// Rejects a name that SQLite uses for the log, the index or the journal of an existing file. SQLite
   /// would overwrite or delete a file of such a name.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``.
-  static func requireOwnName(_ file: DatabasePath) throws {
+  static func requireNoCompanionName(_ file: DatabasePath) throws {
     for suffix in DatabasePath.companionSuffixes where file.name.hasSuffix(suffix) {
       let base = String(file.name.dropLast(suffix.count))
       guard !base.isEmpty, let status = FileStatus(file.sibling(base)), !status.isDirectory else { continue }

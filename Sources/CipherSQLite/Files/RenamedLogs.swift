@@ -42,7 +42,7 @@ struct RenamedLogs {
   }
 
   /// Renames the log and the journal. The caller holds an exclusive lock on the file.
-  func putAside() throws {
+  func renameLogs() throws {
     for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
       // `Temporaries` records it as well: a process that ends on a signal restores the names itself.
       guard
@@ -50,19 +50,19 @@ struct RenamedLogs {
           || errno == ENOENT
       else {
         let error = SQLError.failed("rename", on: file.given + suffix)
-        bringBack()
+        restoreNames()
         throw error
       }
     }
   }
 
   /// Restores the names of the log and the journal, under the same lock.
-  func bringBack() {
+  func restoreNames() {
     for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil
     {
       _ = unsafe rename(name(suffix), file.path + suffix)
     }
-    Temporaries.forgetWhatIsAside(of: file)
+    Temporaries.discardRenamedLogs(of: file)
   }
 
   /// Deletes the renamed log and journal, and those of databases that had this path earlier. None of these
@@ -80,7 +80,7 @@ struct RenamedLogs {
         unsafe unlink(file.sibling(other))
       }
     }
-    Temporaries.forgetWhatIsAside(of: file)
+    Temporaries.discardRenamedLogs(of: file)
   }
 
   /// The path to which the log of the file is renamed.
@@ -97,12 +97,12 @@ struct RenamedLogs {
     // The file may have been replaced while this process waited for the lock. Then the logs do not belong
     // to it.
     guard FileStatus(file.path)?.isSameFile(as: status) ?? false else { return }
-    logs.bringBack()
+    logs.restoreNames()
     raw.unlock()
   }
 }
 
 extension DatabasePath {
   /// The path of the file's log while a file that does not open is replaced; nil when there is no file.
-  package var asideLog: String? { FileStatus(path).map { RenamedLogs(of: self, $0).log } }
+  package var renamedLogPath: String? { FileStatus(path).map { RenamedLogs(of: self, $0).log } }
 }

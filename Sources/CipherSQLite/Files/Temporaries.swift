@@ -11,11 +11,11 @@ package enum Temporaries {
   private struct State {
     var paths: Set<String> = []
     var isEnding = false
-    var aside: [Aside] = []
+    var aside: [RenamedFile] = []
   }
 
   /// A log or journal that has another name until its database has been replaced.
-  private struct Aside {
+  private struct RenamedFile {
     let file: DatabasePath
     let status: FileStatus
     let suffix: String
@@ -64,13 +64,13 @@ package enum Temporaries {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
       guard unsafe rename(file.path + suffix, path) == 0 else { return false }
-      state.aside.append(Aside(file: file, status: status, suffix: suffix, path: path))
+      state.aside.append(RenamedFile(file: file, status: status, suffix: suffix, path: path))
       return true
     }
   }
 
   /// Discards the records of renamed logs: the file was replaced, or its logs have their own names again.
-  static func forgetWhatIsAside(of file: DatabasePath) {
+  static func discardRenamedLogs(of file: DatabasePath) {
     state.withLock { $0.aside.removeAll { $0.file == file } }
   }
 

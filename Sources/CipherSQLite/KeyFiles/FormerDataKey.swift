@@ -66,7 +66,7 @@ struct FormerDataKey: Equatable {
   }
 
   /// Returns the error for a former key that the present data key does not decrypt.
-  func unsealable(in path: String) -> SQLError {
+  func undecryptableError(in path: String) -> SQLError {
     .keyFileDamaged(file: path, reason: "former data key \(number) is not encrypted with the present one")
   }
 
@@ -86,7 +86,7 @@ extension KeyFileFormat {
   private var nextNumber: UInt64 { formerKeys.reduce(number) { max($0, $1.number) } + 1 }
 
   /// Derives the key that former data keys are encrypted with.
-  private func formerWrapping(_ dataKey: SecureBytes) throws -> SecureBytes {
+  private func formerKeyWrappingKey(_ dataKey: SecureBytes) throws -> SecureBytes {
     try unsafe dataKey.withBytes {
       try unsafe Primitives.hkdf($0, salt: identity, info: Array("ObjectVault key file former key 1".utf8))
     }
@@ -100,7 +100,7 @@ extension KeyFileFormat {
     var former = former
     former.nonce = try Primitives.random(12)
     former.sealed = try Primitives.seal(
-      key, key: formerWrapping(dataKey), nonce: former.nonce, associated: associated(former))
+      key, key: formerKeyWrappingKey(dataKey), nonce: former.nonce, associated: associated(former))
     return former
   }
 
@@ -108,7 +108,7 @@ extension KeyFileFormat {
   /// - Returns: nil when it was not encrypted under this file's present key.
   func opened(_ former: FormerDataKey, with dataKey: SecureBytes) throws -> SecureBytes? {
     try Primitives.open(
-      former.sealed, key: formerWrapping(dataKey), nonce: former.nonce, associated: associated(former))
+      former.sealed, key: formerKeyWrappingKey(dataKey), nonce: former.nonce, associated: associated(former))
   }
 
   /// Makes `fresh` the present data key, and `old` a former one. The caller replaces the slots.
@@ -117,7 +117,7 @@ extension KeyFileFormat {
   mutating func retire(_ old: SecureBytes, for fresh: SecureBytes, path: String) throws {
     var resealed: [FormerDataKey] = []
     for former in formerKeys {
-      guard let key = try opened(former, with: old) else { throw former.unsealable(in: path) }
+      guard let key = try opened(former, with: old) else { throw former.undecryptableError(in: path) }
       resealed.append(try sealed(key, as: former, under: fresh))
     }
     resealed.append(try sealed(old, as: FormerDataKey(number: number, retired: .now), under: fresh))

@@ -39,13 +39,13 @@ private struct KeyInFile: StoredKey {
       // A rotation may have been interrupted after the database got its new key. The engine, which also
       // reads the log, proves that the key fits; only then the rotation is finished.
       if let pending = try KeyFile.pendingKey(at: path, unlock: secret),
-        let result = try whereItFits(.raw(pending), body)
+        let result = try resultIfKeyFits(.raw(pending), body)
       {
         if fits != nil { try file.finishRotation(pending) }
         return result
       }
       for (number, key) in try file.formerKeys() {
-        guard let result = try whereItFits(.raw(key), body) else { continue }
+        guard let result = try resultIfKeyFits(.raw(key), body) else { continue }
         if fits != nil { file.note([database], under: Int(clamping: number)) }
         return result
       }
@@ -54,7 +54,7 @@ private struct KeyInFile: StoredKey {
   }
 
   /// Returns the result of `body`; nil where the key is the wrong one.
-  private func whereItFits<Result>(_ key: Key, _ body: (Key) throws -> Result) throws -> Result? {
+  private func resultIfKeyFits<Result>(_ key: Key, _ body: (Key) throws -> Result) throws -> Result? {
     do { return try body(key) } catch SQLError.wrongKey { return nil }
   }
 }

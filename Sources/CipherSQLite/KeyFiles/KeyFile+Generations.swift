@@ -57,9 +57,9 @@ extension KeyFile {
   ///   - number: The number of a ``Generation``; nil for the present one, which keeps no list: the paths
   ///     are only removed from the lists of the others.
   package func note(_ paths: [String], under number: Int?) {
-    guard let format = try? authentic(), format.noting(paths, under: number) != nil else { return }
+    guard let format = try? authentic(), format.recordingFiles(paths, under: number) != nil else { return }
     try? locked(waiting: 0) { lock in
-      guard let format = try authentic().noting(paths, under: number) else { return }
+      guard let format = try authentic().recordingFiles(paths, under: number) else { return }
       try write(format, dataKey: dataKey, previous: .asItIs, under: lock)
     }
   }
@@ -69,7 +69,7 @@ extension KeyFile {
 
   func formerKeys(_ format: KeyFileFormat) throws -> [(number: UInt64, key: SecureBytes)] {
     try format.formerKeys.reversed().map {
-      guard let key = try format.opened($0, with: dataKey) else { throw $0.unsealable(in: path) }
+      guard let key = try format.opened($0, with: dataKey) else { throw $0.undecryptableError(in: path) }
       return ($0.number, key)
     }
   }
@@ -78,7 +78,7 @@ extension KeyFile {
 extension KeyFileFormat {
   /// Returns the format with the paths in the list of one data key and in no other; nil if nothing
   /// changes.
-  fileprivate func noting(_ paths: [String], under number: Int?) -> KeyFileFormat? {
+  fileprivate func recordingFiles(_ paths: [String], under number: Int?) -> KeyFileFormat? {
     var format = self
     for index in formerKeys.indices {
       let isUnder = formerKeys[index].number == number.map { UInt64(clamping: $0) }

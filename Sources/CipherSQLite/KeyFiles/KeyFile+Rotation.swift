@@ -14,7 +14,7 @@ extension KeyFile {
     rekey: (Key) throws -> Void
   ) throws -> KeyFile {
     try locked { lock in
-      var format = try keepingPending(authentic(), secrets.values)
+      var format = try endingPendingRotation(authentic(), secrets.values)
       try requireSlots(format, keeping: secrets, dropsOthers: dropsOthers)
       guard format.formerKeys.count < FormerDataKey.maximumCount else {
         throw SQLError.tooManyGenerations(file: path, limit: FormerDataKey.maximumCount)
@@ -31,7 +31,7 @@ extension KeyFile {
       let before = format
       format.rotation = .pending(renewed)
       try write(format, dataKey: dataKey, previous: .former, under: lock)
-      do { try rekey(.raw(fresh)) } catch let error as SQLError where error.isOfNewKey {
+      do { try rekey(.raw(fresh)) } catch let error as SQLError where error.leavesNewKeyInForce {
         // The error was thrown after the commit: the database certainly has the new key.
         _ = try finish(format, with: fresh, under: lock)
         throw error
@@ -86,7 +86,7 @@ extension KeyFile {
     try? locked(waiting: 0) { lock in
       let format = try authentic()
       guard format.rotation.isPending, fits(key) else { return }
-      try write(keepingPending(format, [unlock]), dataKey: dataKey, previous: .new, under: lock)
+      try write(endingPendingRotation(format, [unlock]), dataKey: dataKey, previous: .new, under: lock)
     }
   }
 
@@ -94,7 +94,7 @@ extension KeyFile {
   /// - Parameters:
   ///   - format: The content of the key file.
   ///   - secrets: One of them has to open a pending slot.
-  private func keepingPending(
+  private func endingPendingRotation(
     _ format: KeyFileFormat, _ secrets: some Sequence<Unlock>
   ) throws -> KeyFileFormat {
     guard format.rotation.isPending else { return format }

@@ -17,7 +17,7 @@ public final class Inspection {
   private let file: DatabasePath
   private let copy: InspectionCopy?
   /// Whether the index is deleted with this object: it did not exist before, or the log was empty.
-  private let isIndexOurs: Bool
+  private let deletesIndex: Bool
 
   /// Opens a file for inspection.
   ///
@@ -44,43 +44,43 @@ public final class Inspection {
     configuration.busyTimeout = busyTimeout
     configuration.profile = profile
     configuration.access = .readOnly
-    let isUnchangeable = immutable || PathState.isOnReadOnlyMedium(file)
-    if isUnchangeable, !InspectionCopy.isNeeded(file) {
+    let isNeverWritten = immutable || PathState.isOnReadOnlyMedium(file)
+    if isNeverWritten, !InspectionCopy.isNeeded(file) {
       configuration.access = .immutable
-      (copy, isIndexOurs) = (nil, false)
+      (copy, deletesIndex) = (nil, false)
       connection = try Connection.open(file, key: key, configuration: configuration)
       return
     }
     // A user without write permission must not leave files next to the file that lock out its owner.
-    if !isUnchangeable, !PathState.isWritable(file), FileStatus(file.sharedMemory) == nil {
+    if !isNeverWritten, !PathState.isWritable(file), FileStatus(file.sharedMemory) == nil {
       let unlocked = try UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: busyTimeout)
       let header = PageHeader(of: try RawFile.open(file), unlocked, reserved: unlocked.profile.reservedBytes)
       if header?.isWriteAheadLogged ?? false { throw SQLError.logUnreadable(file: file.given) }
     }
     // An index next to an empty log is not needed either: a killed process left it.
-    let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
+    let deletesIndex = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
     do {
-      guard !isUnchangeable else { throw SQLError.interruptedWrite(file: file.given) }
+      guard !isNeverWritten else { throw SQLError.interruptedWrite(file: file.given) }
       let (file, access) = (file, configuration)
       connection =
-        isIndexOurs
+        deletesIndex
         ? try InspectionIndexes.open(file) { try Connection.open(file, key: key, configuration: access) }
         : try Connection.open(file, key: key, configuration: access)
-      (copy, self.isIndexOurs) = (nil, isIndexOurs)
+      (copy, self.deletesIndex) = (nil, deletesIndex)
     } catch SQLError.interruptedWrite {
       let copy = try InspectionCopy(of: file, seconds: busyTimeout)
       configuration.access = .readWrite
       connection = try Connection.open(copy.file, key: key, configuration: configuration)
       try connection.executeScript("PRAGMA query_only = ON")
-      (self.copy, self.isIndexOurs) = (copy, false)
+      (self.copy, self.deletesIndex) = (copy, false)
     } catch {
-      if isIndexOurs { Self.removeIndex(of: file) }
+      if deletesIndex { Self.removeIndex(of: file) }
       throw error
     }
   }
 
   deinit {
-    guard isIndexOurs else { return connection.close() }
+    guard deletesIndex else { return connection.close() }
     InspectionIndexes.close(file) {
       connection.close()
       Self.removeIndex(of: file)

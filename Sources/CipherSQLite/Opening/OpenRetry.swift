@@ -30,7 +30,7 @@ struct OpenRetry {
     var former: (error: SQLError, mark: FileFingerprint)?
     for attempt in 0... {
       let mark = FileFingerprint(file)
-      do { return try body(attempt) } catch let error as SQLError where error.dependsOnState {
+      do { return try body(attempt) } catch let error as SQLError where error.mayBeTransient {
         let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileFingerprint(file) }
         if let former, former.error == error, isSame(former.mark) { throw error }
         // `busy` is thrown only for a file that changes, and not before the second attempt, however short
@@ -61,7 +61,7 @@ extension SQLError {
 
   /// Whether the same attempt could end differently at another moment: what was read during a write
   /// proves nothing.
-  fileprivate var dependsOnState: Bool {
+  fileprivate var mayBeTransient: Bool {
     switch self {
     case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing,
       .emptyFile,

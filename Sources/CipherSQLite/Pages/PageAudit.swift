@@ -31,8 +31,8 @@ struct PageAudit {
   private static let pagesAtOnce = 256
   /// The number of pages from which several cores share the work: fewer are checked before another core
   /// starts.
-  private static let pagesWorthSharing = 64
-  private static let mostDamaged = 100
+  private static let minimumSharedPages = 64
+  private static let maximumDamagedPages = 100
 
   private let pageBytes: Int
   /// One verifier for each core that takes part.
@@ -54,7 +54,7 @@ struct PageAudit {
     var damaged: [Int] = []
     var first = 1
     var pause = 0.001
-    while damaged.count < Self.mostDamaged {
+    while damaged.count < Self.maximumDamagedPages {
       // Queried before the pages are read: pages that are read after the end of writing are final.
       let state = writing()
       if state == .failed { return nil }
@@ -83,7 +83,7 @@ struct PageAudit {
       }
       progress?(min(first - 1, total), total)
     }
-    return Array(damaged.prefix(Self.mostDamaged))
+    return Array(damaged.prefix(Self.maximumDamagedPages))
   }
 
   /// Returns those of the given pages that do not verify.
@@ -123,7 +123,7 @@ struct PageAudit {
   ) -> [Int] {
     // SQLite never writes the page that contains its lock bytes (at 1 GiB).
     let lockPage = 0x4000_0000 / pageBytes + 1
-    let laneCount = count < Self.pagesWorthSharing ? 1 : most
+    let laneCount = count < Self.minimumSharedPages ? 1 : most
     let damaged = Locked<[Int]>([])
     // Safe to share: each lane has its own verifier, and each page belongs to one lane.
     nonisolated(unsafe) let (lanes, pages) = unsafe (lanes, pages)

@@ -34,7 +34,7 @@ extension ConnectionPool {
       let new = try UnlockedKey(replacing: old, by: newKey, of: file.given)
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else {
-        throw readersInTheWay(timeout)
+        throw busyReadersError(timeout)
       }
       defer { readers.unbar() }
       let gate = CommitGate()
@@ -85,7 +85,7 @@ extension ConnectionPool {
     try writerQueue.sync {
       let writer = try openWriter()
       let timeout = configuration.connection.busyTimeout
-      guard readers.bar(seconds: timeout) else { throw readersInTheWay(timeout) }
+      guard readers.bar(seconds: timeout) else { throw busyReadersError(timeout) }
       defer { readers.unbar() }
       let old = writer.unlocked
       if profile == old.profile, newKey.salt == nil {
@@ -110,7 +110,7 @@ extension ConnectionPool {
     }
   }
 
-  private func readersInTheWay(_ seconds: Double) -> SQLError {
+  private func busyReadersError(_ seconds: Double) -> SQLError {
     .busy(file: path, waitedSeconds: seconds, holders: [.thisProcess])
   }
 

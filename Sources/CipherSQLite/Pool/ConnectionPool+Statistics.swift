@@ -16,9 +16,9 @@ extension ConnectionPool {
     }
     let changes = connection.totalChanges
     // A connection that was opened anew has not changed any rows yet.
-    if changes < writer.changesSeen { writer.changesSeen = 0 }
-    guard changes - writer.changesSeen >= (isClosing ? Self.someChanges : Self.manyChanges) else { return }
-    writer.changesSeen = changes
+    if changes < writer.changesAtLastCheck { writer.changesAtLastCheck = 0 }
+    guard changes - writer.changesAtLastCheck >= (isClosing ? Self.someChanges : Self.manyChanges) else { return }
+    writer.changesAtLastCheck = changes
     let former = connection.hooks.busy
     connection.onBusy { _ in false }
     defer { connection.onBusy(former) }
@@ -27,12 +27,12 @@ extension ConnectionPool {
     try? connection.transaction(.immediate) {
       try TableStatistics(connection).refresh(isAnnounced: !isClosing)
     }
-    if !isClosing { tellNilColumns(connection) }
+    if !isClosing { reportNilColumns(connection) }
   }
 
   /// Passes the columns in which most rows are NULL, according to the statistics, to `onNilColumns`. Later
   /// updates by other processes are not passed: they would only affect how long a query takes.
-  func tellNilColumns(_ connection: Connection) {
+  func reportNilColumns(_ connection: Connection) {
     guard configuration.keepsStatistics, let columns = try? TableStatistics(connection).nilColumns() else {
       return
     }

@@ -43,7 +43,7 @@ public final class ConnectionPool: Sendable {
     var connection: Connection?
     var isClosed = false
     /// The number of rows that the connection had changed at the last check of the statistics.
-    var changesSeen = 0
+    var changesAtLastCheck = 0
     init(_ connection: Connection) { self.connection = connection }
   }
 
@@ -125,7 +125,7 @@ public final class ConnectionPool: Sendable {
       try connection.findLog()
       return connection
     }
-    tellNilColumns(connection)
+    reportNilColumns(connection)
   }
 
   /// The settings that the file is encrypted with.

@@ -35,7 +35,7 @@ final class ReaderSet: Sendable {
     case freeLease
     /// Leases are not barred any more, whether one is free or not: for callers that may exceed the
     /// maximum.
-    case endOfBar
+    case barEnded
     /// No lease is in use any more: for the caller that barred new ones.
     case allReturned
   }
@@ -86,7 +86,7 @@ final class ReaderSet: Sendable {
       switch try attempt(allowsOverflow: true) {
       case .lease(let lease): return lease
       case .open(let generation): return try opened(generation)
-      case .wait: block(until: .endOfBar)
+      case .wait: block(until: .barEnded)
       }
     }
   }
@@ -101,7 +101,7 @@ final class ReaderSet: Sendable {
         return state.isBarred
       }
       guard isBarred else { break }
-      block(until: .endOfBar)
+      block(until: .barEnded)
     }
     do { return Lease(try open(), generation: 0, isExtra: true) } catch {
       change { $0.extraCount -= 1 }
@@ -223,7 +223,7 @@ final class ReaderSet: Sendable {
     switch event {
     // A waiter on a closed pool is woken; its next attempt throws the error.
     case .freeLease: state.isClosed || freeLeases(in: state) > 0
-    case .endOfBar: state.isClosed || !state.isBarred
+    case .barEnded: state.isClosed || !state.isBarred
     case .allReturned: state.openCount == state.idle.count && state.extraCount == 0
     }
   }

@@ -8,12 +8,12 @@ extension CommitGate {
   /// - Parameter former: The handler that receives the calls that the gate permits.
   func answers(before former: ((FileCall) -> FileAnswer)?) -> (FileCall) -> FileAnswer {
     // The engine also writes when it rolls the transaction back, so only one call may fail.
-    var hasRefused = false
+    var hasFailedWrite = false
     return { call in
       switch call {
-      case .commit where !hasRefused && !self.mayCommit(),
-        .write where !hasRefused && self.current == .stopped:
-        hasRefused = true
+      case .commit where !hasFailedWrite && !self.mayCommit(),
+        .write where !hasFailedWrite && self.current == .stopped:
+        hasFailedWrite = true
         return .fails
       case .committed: self.didCommit()
       case .full: self.didFindDiskFull()

@@ -17,7 +17,7 @@ package final class CommitGate: Sendable {
   }
 
   private let phase = Locked(Phase.working)
-  private let fullness = Locked(false)
+  private let foundDiskFull = Locked(false)
 
   package init() {}
 
@@ -52,9 +52,9 @@ package final class CommitGate: Sendable {
 
   /// Whether a write of the engine failed because the disk is full. The engine may report success
   /// nevertheless.
-  var isDiskFull: Bool { fullness.withLock { $0 } }
+  var isDiskFull: Bool { foundDiskFull.withLock { $0 } }
 
-  func didFindDiskFull() { fullness.withLock { $0 = true } }
+  func didFindDiskFull() { foundDiskFull.withLock { $0 = true } }
 
   /// Marks the change as stopped, after the engine reported a failure.
   func didFail() { phase.withLock { $0 = .stopped } }

@@ -71,7 +71,7 @@ extension Connection {
     } catch SQLError.wrongKey {
       gate.didFail()
       // The gate does not see the writes to a rollback journal, which needs as much room as the file.
-      let isFull = gate.isDiskFull || FreeSpace.bytesOfFile(in: file.folder) < file.byteCount ?? 0
+      let isFull = gate.isDiskFull || FreeSpace.writableBytesPerFile(in: file.folder) < file.byteCount ?? 0
       throw isFull
         ? SQLError.diskFull(file: file.given)
         : .verificationFailed(file: file.given, reason: "the engine reported success but changed nothing")
@@ -114,11 +114,11 @@ extension Connection {
     to new: UnlockedKey, gate: CommitGate, extent: RekeyExtent, progress: ((Int, Int) throws -> Void)?
   ) throws {
     // The commit must not copy the log into the file, because `verifyRekey` does so while it verifies pages.
-    let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
+    let autocheckpointPages = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
     try execute("PRAGMA wal_autocheckpoint = 0")
-    defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
+    defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: autocheckpointPages)) }
     // The handler that was installed before receives the calls too.
-    let former = fileWatch?.body
+    let former = fileCallInterceptor?.body
     try onFileCall(gate.answers(before: former))
     let growth = progress.map {
       GrowthMonitor(

@@ -170,7 +170,7 @@ private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingCo
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
   func superEncoder() -> any Encoder { FailingEncoder(container: self) }
   func keyed<Column: CodingKey>() -> KeyedEncodingContainer<Column> {
-    KeyedEncodingContainer(FailingKeyed<Column>(container: self))
+    KeyedEncodingContainer(FailingKeyedContainer<Column>(container: self))
   }
   fileprivate func fail(_ value: Any?) throws -> Never { throw failure(value) }
 }
@@ -186,7 +186,7 @@ private struct FailingEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer { container }
 }
 
-private struct FailingKeyed<Column: CodingKey>: KeyedEncodingContainerProtocol {
+private struct FailingKeyedContainer<Column: CodingKey>: KeyedEncodingContainerProtocol {
   let container: FailingContainer
   var codingPath: [any CodingKey] { container.path }
   func encodeNil(forKey key: Column) throws { try container.fail(nil) }

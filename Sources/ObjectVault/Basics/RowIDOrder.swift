@@ -52,7 +52,7 @@ package struct RowIDOrder {
   /// and so access the memory of every object.
   /// - Returns: Whether the elements were reordered. They are unchanged if an id occurs twice, or if
   ///   there is not exactly one element for each id.
-  package func putBack<Element>(_ elements: inout [Element]) -> Bool {
+  package func restoreGivenOrder<Element>(_ elements: inout [Element]) -> Bool {
     guard elements.count == given.count, given.count == rising.count else { return false }
     var sources = given.map { Int32(truncatingIfNeeded: place(of: $0)) }
     // Safe: as the ids are distinct, `sources` is a permutation of the elements' indices. Each cycle ends

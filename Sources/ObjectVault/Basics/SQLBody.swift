@@ -26,7 +26,7 @@ struct SQLBody {
       append(scanner.bytes[piece.range], isText: true)
     case .comment:
       takeRun(of: scanner)
-      leaveOut(scanner.bytes[piece.range])
+      omitComment(scanner.bytes[piece.range])
     }
   }
 
@@ -59,7 +59,7 @@ struct SQLBody {
     text += bytes
   }
 
-  private mutating func leaveOut(_ comment: ArraySlice<UInt8>) {
+  private mutating func omitComment(_ comment: ArraySlice<UInt8>) {
     for byte in comment where byte == Self.lineEnd { endLine(isText: false) }
     isGap = true
   }

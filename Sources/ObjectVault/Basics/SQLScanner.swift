@@ -42,7 +42,7 @@ package struct SQLScanner {
 
   /// Returns whether an expression may be a window function, such as `row_number() OVER (…)`: it has the
   /// unquoted word OVER outside of subqueries. Window functions in a subquery range over its own rows.
-  static func spansRows(_ sql: String) -> Bool {
+  static func hasWindow(_ sql: String) -> Bool {
     // Most expressions are only a column's name.
     guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
     var scanner = SQLScanner(sql)
@@ -143,7 +143,7 @@ package struct SQLScanner {
       return Piece(kind: .comment, range: start..<position)
     default: break
     }
-    passWord()
+    skipWord()
     if position > start { return Piece(kind: .word, range: start..<position) }
     position += bytes[start] < 0x80 ? 1 : scalar(at: start).map(UTF8.width) ?? 1
     return Piece(kind: .other, range: start..<position)
@@ -175,16 +175,16 @@ package struct SQLScanner {
   /// Scans the name at the position, such as `User.city` after a dollar sign.
   mutating func name() -> String {
     let start = position
-    passWord()
+    skipWord()
     while position < bytes.count, bytes[position] == UInt8(ascii: ".") {
       position += 1
-      passWord()
+      skipWord()
     }
     return text(start..<position)
   }
 
   /// Moves past a word, if one comes next.
-  private mutating func passWord() {
+  private mutating func skipWord() {
     var end = position
     while end < bytes.count {
       // Nearly all SQL is ASCII.
@@ -200,7 +200,7 @@ package struct SQLScanner {
   }
 
   /// Moves past ASCII white space.
-  mutating func passSpaces() {
+  mutating func skipSpaces() {
     var end = position
     while end < bytes.count, Self.isSpace(bytes[end]) { end += 1 }
     position = end

@@ -65,9 +65,9 @@ package enum SQLTemplate {
   package static func parameter(_ sql: String) -> String? {
     guard Array(sql.utf8).contains(where: beginsParameter) else { return nil }
     var scanner = SQLScanner(sql)
-    var isBehindWord = false
+    var isAfterWord = false
     while let piece = scanner.next() {
-      defer { isBehindWord = piece.kind == .word }
+      defer { isAfterWord = piece.kind == .word }
       guard piece.kind == .other else { continue }
       switch scanner.sign(of: piece) {
       case "?": return "?" + scanner.name()
@@ -78,7 +78,7 @@ package enum SQLTemplate {
       case "$" where scanner.scalar(at: scanner.position) == "$":
         scanner.position += 1
         let name = scanner.name()
-        if !isBehindWord, !name.isEmpty { return "$$" + name }
+        if !isAfterWord, !name.isEmpty { return "$$" + name }
       case "$": _ = scanner.name()
       default: break
       }
@@ -164,13 +164,13 @@ package enum SQLTemplate {
       case .other where scanner.isSpace(piece): continue
       case .other: list.take(sign: text, within: &outer)
       case .word where TableList.beginnings.contains(text.lowercased()):
-        list = TableList(isOpen: true, expectsName: true, isBehindUpdate: text.lowercased() == "update")
+        list = TableList(isOpen: true, expectsName: true, isAfterUpdate: text.lowercased() == "update")
       // UPDATE OR IGNORE t
-      case .word where list.isBehindUpdate && list.expectsName && text.lowercased() == "or":
-        (list.expectsName, list.isBehindUpdate) = (false, false)
+      case .word where list.isAfterUpdate && list.expectsName && text.lowercased() == "or":
+        (list.expectsName, list.isAfterUpdate) = (false, false)
         list.skipsWord = true
       case .word where list.skipsWord: (list.expectsName, list.skipsWord) = (true, false)
-      case .word where text.lowercased() == "in": (list.expectsName, list.isBehindIn) = (true, true)
+      case .word where text.lowercased() == "in": (list.expectsName, list.isAfterIn) = (true, true)
       case .word where TableList.ends.contains(text.lowercased()): list = TableList()
       case .word where TableList.parts.contains(text.lowercased()):
         (list.expectsName, list.wasName) = (false, false)
@@ -179,7 +179,7 @@ package enum SQLTemplate {
         if list.expectsName {
           sources.insert((piece.kind == .text ? String(text.dropFirst().dropLast()) : text).lowercased())
         }
-        (list.expectsName, list.isBehindIn) = (false, false)
+        (list.expectsName, list.isAfterIn) = (false, false)
       }
     }
     return sources
@@ -200,8 +200,8 @@ package enum SQLTemplate {
     /// Whether the next comma is followed by another table.
     var isOpen = false
     var expectsName = false
-    var isBehindIn = false
-    var isBehindUpdate = false
+    var isAfterIn = false
+    var isAfterUpdate = false
     /// Whether the next word is the conflict clause of an UPDATE, to be skipped.
     var skipsWord = false
     /// Whether the last piece was a name that was expected.
@@ -217,9 +217,9 @@ package enum SQLTemplate {
       case "(":
         outer.append(self)
         // A table list in brackets, or a query: the query's first word ends the list.
-        self = TableList(isOpen: expectsName && !isBehindIn, expectsName: expectsName && !isBehindIn)
+        self = TableList(isOpen: expectsName && !isAfterIn, expectsName: expectsName && !isAfterIn)
       case ")": self = outer.popLast()?.continued ?? TableList()
-      case ",": (expectsName, isBehindIn) = (isOpen, false)
+      case ",": (expectsName, isAfterIn) = (isOpen, false)
       // After the name of a database.
       case ".": expectsName = wasName
       default: expectsName = false
@@ -278,7 +278,7 @@ package enum SQLTemplate {
 
   /// Returns the texts in double quotes that follow neither AS nor a dot, in lower case. SQLite reads
   /// such a text as a string if no column has that name.
-  static func doubtfulNames(_ sql: String) -> Set<String> {
+  static func doubleQuotedNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []
     visitNames(sql) { name, former, quote in
       if quote == "\"", former != "as", former != "." { names.insert(name) }

@@ -45,7 +45,7 @@ struct OwnTables {
 
   /// Returns a bookkeeping table that is not a table, or has other columns than it is created with, and
   /// the reason. nil if there is none; missing tables are not reported.
-  func misshapen() throws -> (table: String, reason: String)? {
+  func malformedTable() throws -> (table: String, reason: String)? {
     for (name, columns) in Self.shapes {
       let kinds = try meta.connection.rows(
         "SELECT type FROM sqlite_master WHERE name = \(name) COLLATE NOCASE")

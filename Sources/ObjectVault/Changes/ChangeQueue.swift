@@ -92,7 +92,7 @@ final class ChangeQueue: Sendable {
   }
 
   /// Takes all queued changes.
-  func takeWaiting() -> [StoreChange] {
+  func takeUndelivered() -> [StoreChange] {
     state.withLock { state in
       var taken: [StoreChange] = []
       while let change = state.take() { taken.append(change) }

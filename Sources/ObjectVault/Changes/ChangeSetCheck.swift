@@ -6,7 +6,7 @@ internal import CipherSQLite
 /// Checks one change set against one file.
 struct ChangeSetCheck {
   /// The change that the set makes to a row.
-  private enum Fate {
+  private enum PlannedChange {
     case inserted(ChangeSet.Values)
     case updated(ChangeSet.Update)
     case deleted
@@ -17,7 +17,7 @@ struct ChangeSetCheck {
   private let changes: ChangeSet
   /// The changes by id, for each root entity by its index: ids are unique within an inheritance
   /// hierarchy.
-  private var fates: [[Int64: (entity: EntityMapping, fate: Fate)]]
+  private var plannedChanges: [[Int64: (entity: EntityMapping, plannedChange: PlannedChange)]]
   /// For each entity, by its index: the ids that a look-up has found in the file.
   private var storeState: [Set<Int64>]
 
@@ -26,25 +26,25 @@ struct ChangeSetCheck {
   ///   twice; ``StoreError/unknownEntity(name:)``.
   init(_ changes: ChangeSet, names: ChangeNames, on connection: Connection) throws(StoreError) {
     (self.changes, self.names, self.connection) = (changes, names, connection)
-    fates = Array(repeating: [:], count: names.mapping.entities.count)
+    plannedChanges = Array(repeating: [:], count: names.mapping.entities.count)
     storeState = Array(repeating: [], count: names.mapping.entities.count)
     for row in changes.inserted { try note(row.entity, rowID: row.rowID, as: .inserted(row.values)) }
     for row in changes.updated { try note(row.entity, rowID: row.rowID, as: .updated(row)) }
     for row in changes.deleted { try note(row.entity, rowID: row.rowID, as: .deleted) }
   }
 
-  private mutating func note(_ entity: String, rowID: Int64, as fate: Fate) throws(StoreError) {
+  private mutating func note(_ entity: String, rowID: Int64, as plannedChange: PlannedChange) throws(StoreError) {
     let mapping = try names.entity(entity)
-    guard fates[mapping.root.index].updateValue((mapping, fate), forKey: rowID) == nil else {
+    guard plannedChanges[mapping.root.index].updateValue((mapping, plannedChange), forKey: rowID) == nil else {
       throw names.misfit(entity, rowID: rowID, properties: [])
     }
   }
 
   /// Returns the change that the set makes to a row of an entity or of one of its subentities; nil if
   /// there is none.
-  private func fate(_ rowID: Int64, _ entity: EntityMapping) -> Fate? {
-    guard let (own, fate) = fates[entity.root.index][rowID], entity.includes(own) else { return nil }
-    return fate
+  private func plannedChange(_ rowID: Int64, _ entity: EntityMapping) -> PlannedChange? {
+    guard let (own, plannedChange) = plannedChanges[entity.root.index][rowID], entity.includes(own) else { return nil }
+    return plannedChange
   }
 
   /// Compares the old rows and values with the file, and checks that all new references will have a
@@ -114,7 +114,7 @@ struct ChangeSetCheck {
         } else if let attribute = entity.slots[slot].attribute {
           (try? attribute.type.stored(value))?.isStored(as: value) == true
         } else if let relationship = entity.slots[slot].relationship, case .integer(let id) = value {
-          try willStand(relationship.destination, id)
+          try willExist(relationship.destination, id)
         } else {
           false
         }
@@ -128,7 +128,7 @@ struct ChangeSetCheck {
 
   private mutating func check(_ link: ChangeSet.Link) throws {
     let (entity, relationship) = try names.end(of: link)
-    guard try willStand(entity, link.source), try willStand(relationship.destination, link.target) else {
+    guard try willExist(entity, link.source), try willExist(relationship.destination, link.target) else {
       throw names.misfit(link.entity, rowID: link.source, properties: [link.relationship])
     }
   }
@@ -145,8 +145,8 @@ struct ChangeSetCheck {
   }
 
   /// Returns whether a row will exist after the changes.
-  private mutating func willStand(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
-    switch fate(rowID, entity) {
+  private mutating func willExist(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
+    switch plannedChange(rowID, entity) {
     case .inserted: return true
     case .deleted: return false
     case .updated, nil: break

@@ -77,7 +77,7 @@ struct ChangeWriter {
       highest[root] = max(highest[root] ?? 0, row.rowID)
     }
     let ids = RowIDs(connection: connection, reserved: reservedIDs)
-    for (entity, id) in highest { try ids.raise(entity, to: id, endsReservations: true) }
+    for (entity, id) in highest { try ids.raise(entity, to: id, endsOtherReservations: true) }
   }
 
   private func insert(_ row: ChangeSet.Row) throws {
@@ -87,7 +87,7 @@ struct ChangeWriter {
     // A row with this id may have existed before. The random version keeps contexts that fetched the
     // former row from mistaking the new row for it.
     try connection.execute(
-      sql: entity.versionUpdateSQL, [.integer(RowVersions.unheardOf()), .integer(row.rowID)])
+      sql: entity.versionUpdateSQL, [.integer(RowVersions.unusedVersion()), .integer(row.rowID)])
   }
 
   private func update(_ row: ChangeSet.Update) throws {

@@ -27,7 +27,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
   }
 
   /// Takes the queued changes without waiting for more.
-  package func takeWaiting() -> [StoreChange] { queue.takeWaiting() }
+  package func takeUndelivered() -> [StoreChange] { queue.takeUndelivered() }
 
   /// Returns an iterator.
   public func makeAsyncIterator() -> Iterator { Iterator(queue: queue) }

@@ -5,14 +5,14 @@
 /// decides whether saved objects may be deleted.
 struct NewDeletions {
   /// The reason why an object cannot be deleted: a member of a relationship whose delete rule is deny.
-  struct Hold {
+  struct Denial {
     let object: ManagedObject
     let relationship: RelationshipMapping
     let member: ManagedObject
 
     /// Whether the member still prevents the deletion.
     var stands: Bool {
-      object.state == .inserted && NewDeletions.mayHold(member)
+      object.state == .inserted && NewDeletions.mayDeny(member)
         && object.isRelated(to: member, by: relationship)
     }
   }
@@ -22,13 +22,13 @@ struct NewDeletions {
     /// Whether the object can be deleted.
     var goes = true
     /// The reason why the object, or one that its cascades delete, cannot be deleted.
-    var hold: Hold?
+    var hold: Denial?
     /// The entries that its cascades delete.
     var taken: [Int] = []
     /// The entries whose cascades delete it.
-    var takers: [Int] = []
-    /// How many of `takers` can be deleted.
-    var goingTakers = 0
+    var cascadingEntries: [Int] = []
+    /// How many of `cascadingEntries` can be deleted.
+    var deletedTakers = 0
     /// The entries that cannot be deleted while this one stays.
     var denied: [(entry: Int, relationship: RelationshipMapping)] = []
   }
@@ -54,8 +54,8 @@ struct NewDeletions {
     wantedCount = entries.count
     for object in taken { _ = index(of: object) }
     rootCount = entries.count
-    takeAlong(denied)
-    noteHolds()
+    addCascades(denied)
+    noteDenials()
     refuse(entries.indices.filter { entries[$0].hold != nil })
   }
 
@@ -65,7 +65,7 @@ struct NewDeletions {
   var refused: [ManagedObject] { entries[..<wantedCount].filter { !$0.goes }.map(\.object) }
 
   /// The reasons for the refused objects, and for the objects that they cascade to.
-  var holds: [(object: ManagedObject, hold: Hold)] {
+  var holds: [(object: ManagedObject, hold: Denial)] {
     entries.compactMap { entry in entry.hold.map { (entry.object, $0) } }
   }
 
@@ -74,13 +74,13 @@ struct NewDeletions {
     guard let hold = entries[..<wantedCount].first(where: { !$0.goes })?.hold, let entity = hold.object.entity
     else { return nil }
     let holding = hold.object.related(by: hold.relationship).count { member in
-      Self.mayHold(member) && !goes(member)
+      Self.mayDeny(member) && !goes(member)
     }
     return .deleteDenied(
-      entity: entity.name, rowID: hold.object.knownRowID, property: hold.relationship.name, count: holding)
+      entity: entity.name, rowID: hold.object.visibleRowID, property: hold.relationship.name, count: holding)
   }
 
-  private static func mayHold(_ member: ManagedObject) -> Bool {
+  private static func mayDeny(_ member: ManagedObject) -> Bool {
     member.state != .deleted && member.state != .invalid
   }
 
@@ -92,7 +92,7 @@ struct NewDeletions {
   }
 
   /// Adds the objects that the entries cascade to, recursively.
-  private mutating func takeAlong(_ denied: DeniedDeletions) {
+  private mutating func addCascades(_ denied: DeniedDeletions) {
     var next = 0
     while next < entries.count {
       let object = entries[next].object
@@ -102,8 +102,8 @@ struct NewDeletions {
           for other in object.related(by: relationship) {
             let index = index(of: other)
             entries[next].taken.append(index)
-            entries[index].takers.append(next)
-            entries[index].goingTakers += 1
+            entries[index].cascadingEntries.append(next)
+            entries[index].deletedTakers += 1
           }
         }
       }
@@ -113,16 +113,16 @@ struct NewDeletions {
 
   /// Notes which entries prevent the deletion of other entries, and which entries cannot be deleted
   /// because of objects without an entry.
-  private mutating func noteHolds() {
+  private mutating func noteDenials() {
     for index in entries.indices where entries[index].hold == nil && entries[index].object.state == .inserted
     {
       let object = entries[index].object
       for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .deny {
-        for member in object.related(by: relationship) where Self.mayHold(member) {
+        for member in object.related(by: relationship) where Self.mayDeny(member) {
           if let other = indexes[member] {
             entries[other].denied.append((index, relationship))
           } else if entries[index].hold == nil {
-            entries[index].hold = Hold(object: object, relationship: relationship, member: member)
+            entries[index].hold = Denial(object: object, relationship: relationship, member: member)
           }
         }
       }
@@ -135,14 +135,14 @@ struct NewDeletions {
     repeat {
       while let index = waiting.popLast() {
         guard entries[index].goes else { continue }
-        for taker in entries[index].takers where entries[taker].goes {
+        for taker in entries[index].cascadingEntries where entries[taker].goes {
           entries[taker].hold = entries[taker].hold ?? entries[index].hold
           waiting.append(taker)
         }
         keep(index, &waiting)
       }
       // A cycle of cascades stays when no deleted object outside of it cascades to a member of the cycle.
-      let reached = reachedByGoing()
+      let reached = reachedByDeletions()
       for index in entries.indices where !reached[index] { keep(index, &waiting) }
     } while !waiting.isEmpty
   }
@@ -157,8 +157,8 @@ struct NewDeletions {
       entries[index].goes = false
       waiting += entriesDenied(by: index)
       for other in entries[index].taken {
-        entries[other].goingTakers -= 1
-        if other >= rootCount, entries[other].goingTakers == 0 { staying.append(other) }
+        entries[other].deletedTakers -= 1
+        if other >= rootCount, entries[other].deletedTakers == 0 { staying.append(other) }
       }
     }
   }
@@ -170,13 +170,13 @@ struct NewDeletions {
       let index = denied.entry
       entries[index].hold =
         entries[index].hold
-        ?? Hold(
+        ?? Denial(
           object: entries[index].object, relationship: denied.relationship, member: entries[staying].object)
       return index
     }
   }
 
-  private func reachedByGoing() -> [Bool] {
+  private func reachedByDeletions() -> [Bool] {
     var reached = [Bool](repeating: false, count: entries.count)
     var waiting = (0..<rootCount).filter { entries[$0].goes }
     while let index = waiting.popLast() {
@@ -193,13 +193,13 @@ struct NewDeletions {
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
   /// The reasons that were found. A reason may no longer apply at the save, which decides again.
-  private var holds: [ManagedObject: NewDeletions.Hold] = [:]
+  private var holds: [ManagedObject: NewDeletions.Denial] = [:]
 
   var isEmpty: Bool { objects.isEmpty }
 
   /// Returns the known reason why an object cannot be deleted, without following its cascades; nil if
   /// none is known or it no longer applies.
-  func hold(of object: ManagedObject) -> NewDeletions.Hold? {
+  func hold(of object: ManagedObject) -> NewDeletions.Denial? {
     holds[object].flatMap { $0.stands ? $0 : nil }
   }
 

@@ -9,7 +9,7 @@ extension ObjectContext {
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
     adoptRows(plan)
     pending.settleMembers()
-    forgetReleased(plan.deletion)
+    updateReleased(plan.deletion)
     forgetDeleted(plan)
     // Refreshed objects are not among the plan's updated ones.
     for object in pending.updated where object.overlay == nil { object.isRegistered = false }
@@ -95,7 +95,7 @@ extension ObjectContext {
   /// Updates the objects whose rows lost a reference by SQL: their rows in memory are outdated. Objects
   /// without changes become faults. The others get the new version, and nil as the to-one unless it was
   /// set since.
-  private func forgetReleased(_ deletion: PlannedDeletion) {
+  private func updateReleased(_ deletion: PlannedDeletion) {
     for (entity, slot, ids) in deletion.released {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
         if let overlay = object.overlay {
@@ -115,7 +115,7 @@ extension ObjectContext {
     guard !plan.deletion.isEmpty else { return }
     for entity in core.mapping.entities {
       for object in plan.deletion.going(entity).compactMap({ maps[entity.index].find($0) }) {
-        leaveSets(object, of: entity, by: plan)
+        leaveMemberSets(object, of: entity, by: plan)
         discard(object)
       }
     }
@@ -124,9 +124,9 @@ extension ObjectContext {
   /// Removes a deleted object from the member sets of the objects that it refers to. The sets of
   /// many-to-manys cannot be found from the object, nor can any set if the object's row was never
   /// fetched. These sets remove the object at their next read, by the deletion log.
-  private func leaveSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
+  private func leaveMemberSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
     let isKnown = object.hasRow || object.overlay != nil
-    if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
+    if entity.isInManyToMany || (!isKnown && entity.hasToOne) { deletions.append(object) }
     guard isKnown else { return }
     for relationship in entity.relationships where !relationship.hasMembers {
       guard let inverse = relationship.inverseSlot, !relationship.inverseHasColumn,

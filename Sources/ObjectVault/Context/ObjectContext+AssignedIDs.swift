@@ -3,20 +3,20 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  func givenID(of object: ManagedObject) -> Int64 {
+  func visibleID(of object: ManagedObject) -> Int64 {
     // Outside of a write another save may take the next id first, so the id stays temporary.
     guard let connection = access.writer else { return object.rowID }
     if let id = pending.given.final(object.rowID) { return id }
-    do { try giveIDs(on: connection) } catch { note(error) }
+    do { try assignIDs(on: connection) } catch { note(error) }
     return pending.given.final(object.rowID) ?? object.rowID
   }
 
   /// Assigns final ids to all new objects that have none. The ids are above all ids in the file and all
   /// ids that were assigned before.
-  private func giveIDs(on connection: Connection) throws {
+  private func assignIDs(on connection: Connection) throws {
     let ids = RowIDs(connection: connection, reserved: reservedIDs)
     var isKnown: Set<Int> = []
-    try pending.giveIDs { table in
+    try pending.assignIDs { table in
       let map = maps[table]
       if isKnown.insert(table).inserted {
         map.highest = try ids.free(1, of: map.entity, promised: map.highest).first - 1
@@ -32,7 +32,7 @@ extension ObjectContext {
 
   func known(_ value: SQLValue) -> SQLValue {
     guard case .integer(let id) = value, id < 0, let connection = access.writer else { return value }
-    if pending.given.final(id) == nil { do { try giveIDs(on: connection) } catch { note(error) } }
+    if pending.given.final(id) == nil { do { try assignIDs(on: connection) } catch { note(error) } }
     return .integer(pending.given.final(id) ?? id)
   }
 

@@ -14,7 +14,7 @@ extension ObjectContext {
   }
 
   /// Whether objects can be changed now. If not, the reason is noted as an error.
-  var takesChanges: Bool {
+  var acceptsChanges: Bool {
     // The usual case first: the first change of each object calls this.
     if canWrite, run?.isCancelled != true { return true }
     guard let refusal else { return true }
@@ -68,7 +68,7 @@ extension ObjectContext {
   /// The indexes of the entities whose rows a save may change: those of changed objects, and those that
   /// the delete rules of deleted objects affect.
   var entitiesPending: Set<Int> {
-    let going = entitiesThatMayGo
+    let going = entitiesWithDeletions
     var found = pending.entities.union(going)
     for entity in going.map({ core.mapping.entities[$0] }) {
       // Links of a many-to-many are removed; the rows of the related entity do not change.
@@ -81,10 +81,10 @@ extension ObjectContext {
   }
 
   /// The indexes of the entities whose rows may be deleted, directly or by cascades.
-  var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
+  var entitiesWithDeletions: Set<Int> { pending.entitiesDeleted.union(entitiesInCascades) }
 
   /// The indexes of the entities whose rows may be deleted by cascades.
-  var entitiesThatMayGoAlong: Set<Int> {
+  var entitiesInCascades: Set<Int> {
     var found: Set<Int> = []
     var waiting = Array(pending.entitiesDeleted)
     while let index = waiting.popLast() {

@@ -19,7 +19,7 @@ extension ObjectContext {
       if object.rowID >= 0 || object.extras?.former?.host !== self { note(object.strayDeletion) }
       return
     }
-    guard takesChanges else { return }
+    guard acceptsChanges else { return }
     guard object.state == .inserted else { return remove(object) }
     let deletions = NewDeletions([object], denied: deniedDeletions)
     if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
@@ -35,7 +35,7 @@ extension ObjectContext {
     defer { withExtendedLifetime(former) {} }
     // Some of the objects may have been deleted since their deletion was denied.
     let deletions = NewDeletions(
-      former.objects.filter { $0.state == .inserted }, with: try objectsTakenAlong())
+      former.objects.filter { $0.state == .inserted }, with: try cascadedObjects())
     deniedDeletions = DeniedDeletions()
     for object in former.objects where deletions.goes(object) { remove(object) }
     deniedDeletions.add(deletions)
@@ -44,7 +44,7 @@ extension ObjectContext {
 
   /// Returns the objects in memory that the deletions of saved objects cascade to, through other objects
   /// in memory and rows in the file.
-  private func objectsTakenAlong() throws -> [ManagedObject] {
+  private func cascadedObjects() throws -> [ManagedObject] {
     guard !pending.deleted.isEmpty else { return [] }
     return try withConnection { connection in
       var related = RelatedRows(pending, maps: maps, reader: ConnectionReader(connection: connection))
@@ -68,7 +68,7 @@ extension ObjectContext {
         object.leaveRelationships()
         object.state = .deleted
         pending.didDelete(object)
-        if object.entity?.isInJoins == true { deletions.append(object) }
+        if object.entity?.isInManyToMany == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break
       }
     }
@@ -76,7 +76,7 @@ extension ObjectContext {
 
   /// Removes a new object whose configuration failed, after it has left all relationships.
   func dismiss(_ object: ManagedObject) {
-    object.leaveEverybody()
+    object.leaveAllRelationships()
     delete(object)
   }
 
@@ -94,9 +94,9 @@ extension ObjectContext {
       }
     }
     object.leaveRelationships()
-    if entity.isInJoins { deletions.append(object) }
+    if entity.isInManyToMany { deletions.append(object) }
     discard(object)
-    changePending { $0.didForget() }
+    changePending { $0.didDiscardNew() }
     return taken
   }
 }

@@ -35,7 +35,7 @@ extension ObjectContext {
         remaining(overlay[$0], of: entity, slot: $0)
       }
       changes.inserted.append(
-        .init(entity: entity.name, rowID: object.knownRowID, values: values.filter { !$0.value.isNull }))
+        .init(entity: entity.name, rowID: object.visibleRowID, values: values.filter { !$0.value.isNull }))
     }
     changes.updated = pending.updated.compactMap(update(of:))
     for object in pending.deleted where object.state == .deleted {
@@ -69,7 +69,7 @@ extension ObjectContext {
     let ends = pending.links.values.filter { link in
       link.isLive && !(link.isAdded && (link.source.state == .deleted || link.target.state == .deleted))
     }.map { link in
-      (link.join.link(from: link.source.knownRowID, to: link.target.knownRowID), link.isAdded)
+      (link.join.link(from: link.source.visibleRowID, to: link.target.visibleRowID), link.isAdded)
     }.sorted {
       ($0.0.entity, $0.0.relationship, $0.0.source, $0.0.target)
         < ($1.0.entity, $1.0.relationship, $1.0.source, $1.0.target)

@@ -5,18 +5,18 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Reverts the to-ones of an object whose changes are about to be discarded: removes it from the
   /// members of its present targets, and adds it to the members of the targets in its row.
-  func takeBackReferences(of object: ManagedObject) {
+  func revertReferences(of object: ManagedObject) {
     guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
     }
     for relationship in entity.relationships
     where !relationship.hasMembers && overlay.changed.contains(relationship.slot) {
       guard let inverse = relationship.inverseSlot else { continue }
-      takeBackMember(object, of: relationship, inverse: inverse)
+      revertMember(object, of: relationship, inverse: inverse)
     }
   }
 
-  private func takeBackMember(_ object: ManagedObject, of relationship: RelationshipMapping, inverse: Int) {
+  private func revertMember(_ object: ManagedObject, of relationship: RelationshipMapping, inverse: Int) {
     let (destination, slot) = (maps[relationship.destination.index], relationship.slot)
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
@@ -34,7 +34,7 @@ extension ObjectContext {
     guard let overlay = object.overlay else { return }
     let slot = relationship.slot
     index.wake(object)
-    takeBackMember(object, of: relationship, inverse: inverse)
+    revertMember(object, of: relationship, inverse: inverse)
     overlay[slot] = object.rowValue(slot) ?? .null
     overlay.refused?[slot] = nil
     guard object.hasRow else { return }

@@ -41,7 +41,7 @@ extension ObjectContext {
   /// otherwise the id itself.
   private func knownID(_ id: Int64, _ name: String) -> Int64 {
     guard id < 0, let entity = core.mapping.entity(named: name) else { return id }
-    return maps[entity.index].find(id)?.knownRowID ?? id
+    return maps[entity.index].find(id)?.visibleRowID ?? id
   }
 
   private func write(isLast: Bool) throws {
@@ -51,7 +51,7 @@ extension ObjectContext {
     }
     if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
-      try keepGivenIDs()
+      try keepAssignedIDs()
       // Pending changes that cancel each other out are cleared, too.
       if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
       return
@@ -119,15 +119,15 @@ extension ObjectContext {
       forget(object)
       object.isRegistered = false
     }
-    loseRowsThatAreGone(pending.updated + pending.deleted)
+    invalidateMissingRows(pending.updated + pending.deleted)
     for object in pending.touched { object.toMany.forEach { $0.forget() } }
-    do { try keepGivenIDs() } catch { note(error) }
+    do { try keepAssignedIDs() } catch { note(error) }
     changePending { $0.clear() }
   }
 
   /// Makes faults invalid if their rows do not exist. If the file cannot be read, they stay faults: the
   /// next getter reads again and reports the error.
-  private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
+  private func invalidateMissingRows(_ objects: [ManagedObject]) {
     // In a transaction no other connection deletes rows.
     guard case .pooled = access else { return }
     var faults: [Int: Set<ManagedObject>] = [:]
@@ -146,7 +146,7 @@ extension ObjectContext {
   }
 
   /// Raises the high-water marks, so that assigned ids that no row will have are not issued again.
-  private func keepGivenIDs() throws {
+  private func keepAssignedIDs() throws {
     guard !pending.given.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection, reserved: reservedIDs).raise(map.entity.root.name, to: map.highest)

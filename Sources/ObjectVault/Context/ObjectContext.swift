@@ -178,7 +178,7 @@ public final class ObjectContext: ObjectHost {
   func begin<Object: ManagedObject>(
     _ object: Object, in map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
-    guard takesChanges else { return }
+    guard acceptsChanges else { return }
     object.map = map
     object.state = .inserted
     object.rowID = pending.makeTemporaryID(table: map.table)
@@ -215,7 +215,7 @@ public final class ObjectContext: ObjectHost {
     // A missing row may exist again.
     if object.state == .invalid { object.state = .fault }
     guard object.state == .loaded || object.state == .fault else { return }
-    takeBackReferences(of: object)
+    revertReferences(of: object)
     forget(object)
   }
 

@@ -45,7 +45,7 @@ final class StoreCore: Sendable {
       entity.nilColumns.withLock { $0 = nilColumns[entity.table] ?? [] }
     }
     // All fetches are planned anew: a plan may use the tables of other entities.
-    for plans in plans { plans.planAnew() }
+    for plans in plans { plans.discardPlans() }
   }
 
   func entity(of type: ManagedObject.Type) -> EntityMapping? {

@@ -13,7 +13,7 @@ private import Foundation
       initialValue: initial.map { make in { try make().stored() } },
       options: options.compactMap { $0 }),
     reader: ValueReader(
-      isNarrow: !wholeTypes.contains(ObjectIdentifier(type)), reads: { Value(stored: $0) != nil },
+      isNarrow: !unrestrictedTypes.contains(ObjectIdentifier(type)), reads: { Value(stored: $0) != nil },
       samples: { Value.samples.compactMap { try? $0.stored() }.filter { !$0.isNull } }))
 }
 
@@ -44,7 +44,7 @@ private func record(
 }
 
 /// The Swift types that can represent all values of their attribute type.
-private let wholeTypes: Set<ObjectIdentifier> = {
+private let unrestrictedTypes: Set<ObjectIdentifier> = {
   func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
     [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]
   }

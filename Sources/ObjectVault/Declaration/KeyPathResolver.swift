@@ -55,7 +55,7 @@ enum KeyPathResolver {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
     }
     // A path with `!` would trap on a nil to-one.
-    let isPlain = first.names.count == 1 && !first.isCutByNil
+    let isPlain = first.names.count == 1 && !first.readsToOne
     guard isPlain || type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
       throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
     }

@@ -30,7 +30,7 @@ final class Recording: GetterProbe {
   /// Whether a to-one returned nil.
   private(set) var isCut = false
   /// Whether a to-one was read, whose value nil would end the path early.
-  private(set) var isCutByNil = false
+  private(set) var readsToOne = false
   /// Whether each read was on the object that the previous one returned.
   private var isChain = true
   private var expected: ManagedObject?
@@ -131,7 +131,7 @@ final class Recording: GetterProbe {
     of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Target? {
     note(object, slot: slot, property)
-    isCutByNil = true
+    readsToOne = true
     if case .nothing = values { isCut = true }
     // A computed property may read a to-one repeatedly, with a `!` after it. So each read returns an
     // object.

@@ -58,14 +58,14 @@ extension PredicateError: CustomStringConvertible {
     // A window around the position.
     let from = max(start, place - Self.maximumQuote / 2)
     let to = min(end, from + Self.maximumQuote)
-    let (before, behind) = (from > start ? "…" : "", to < end ? "…" : "")
+    let (before, after) = (from > start ? "…" : "", to < end ? "…" : "")
     let line = characters[..<start].count(where: isNewline) + 1
     let isOneLine = !characters.contains(where: isNewline)
     // Tabs stay tabs, so that the caret is under its position.
     let indent = (Array(before) + characters[from..<place]).map { $0 == "\t" ? "\t" : " " }
     return """
       \(head)\(isOneLine ? "" : " Line \(line):")
-        \(before)\(String(characters[from..<to]))\(behind)
+        \(before)\(String(characters[from..<to]))\(after)
         \(String(indent.joined()))^
       """
   }

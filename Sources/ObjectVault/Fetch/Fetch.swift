@@ -166,7 +166,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try known()
-    return try atOneMoment(entity) { try all(entity) }
+    return try inOneSnapshot(entity) { try all(entity) }
   }
 
   private func all(_ entity: EntityMapping) throws -> [Object] {
@@ -204,7 +204,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: The errors of ``all()``.
   public func count() throws -> Int {
     let entity = try known()
-    return try atOneMoment(entity) {
+    return try inOneSnapshot(entity) {
       if let merge = try merge(entity) { return try merge.count() }
       return Int(try value(try compiled(.count, entity))?.int64 ?? 0)
     }
@@ -215,7 +215,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: The errors of ``all()``.
   public func exists() throws -> Bool {
     let entity = try known()
-    return try atOneMoment(entity) {
+    return try inOneSnapshot(entity) {
       if let merge = try atMost(1).merge(entity) { return try merge.exists() }
       return try value(try atMost(1).compiled(.existence, entity)) != nil
     }
@@ -235,7 +235,7 @@ public struct Fetch<Object: ManagedObject> {
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try known()
-    return try atOneMoment(entity) {
+    return try inOneSnapshot(entity) {
       if let merge = try merge(entity) { return try merge.ids().map(make) }
       let compiled = try compiled(.ids, entity)
       context.statistics.queries += 1
@@ -271,7 +271,7 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Runs `body` in one snapshot of the file if it needs several queries, for pending changes or
   /// prefetches.
-  private func atOneMoment<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
+  private func inOneSnapshot<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
     if context.pending.mayBeLive, !includesPending {
       context.index.update(context.pending)
       return try context.withPendingRows([context.index.deletedRows(of: entity)], body)
@@ -301,7 +301,7 @@ public struct Fetch<Object: ManagedObject> {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
     var request = try PendingMerge.inFile(try current(), context)
-    request.leavesOutPending = !includesPending && !context.pending.deleted.isEmpty
+    request.excludesPending = !includesPending && !context.pending.deleted.isEmpty
     return try plans.compiled(selection, request, in: context.core.mark)
   }
 

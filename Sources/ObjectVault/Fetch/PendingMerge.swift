@@ -37,7 +37,7 @@ struct PendingMerge {
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
     let names = evaluator.routes.union(order.routes)
-    guard Self.restsOnPending(request, names, on: entity, in: context) else { return nil }
+    guard Self.dependsOnPending(request, names, on: entity, in: context) else { return nil }
     context.index.update(context.pending)
     let all = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
     let reader = ContextReader(context: context)
@@ -90,8 +90,8 @@ struct PendingMerge {
     guard !context.pending.deleted.isEmpty else { return false }
     let own = Set(entities[0].branch.map(\.index))
     let others = entities.dropFirst().flatMap { $0.branch.map(\.index) }
-    return !context.entitiesThatMayGoAlong.isDisjoint(with: own)
-      || !context.entitiesThatMayGo.isDisjoint(with: others)
+    return !context.entitiesInCascades.isDisjoint(with: own)
+      || !context.entitiesWithDeletions.isDisjoint(with: others)
   }
 
   /// Returns the new and changed objects that may satisfy the predicate.
@@ -100,7 +100,7 @@ struct PendingMerge {
     in context: ObjectContext
   ) -> [ManagedObject] {
     let choices = required.compactMap { name, value in
-      heldValues(value, of: name, entity: entity, after: deletion, in: context).map {
+      storedForms(value, of: name, entity: entity, after: deletion, in: context).map {
         (name: name, values: $0)
       }
     }
@@ -115,14 +115,14 @@ struct PendingMerge {
   /// object is stored as its temporary id, even if a final one was assigned.
   /// - Returns: The values; nil if any value is possible. For the value nil it may be: a to-one to a
   ///   deleted object, or to a new one that was removed, counts as nil.
-  private static func heldValues(
+  private static func storedForms(
     _ value: SQLValue, of name: String, entity: EntityMapping, after deletion: PlannedDeletion,
     in context: ObjectContext
   ) -> [SQLValue]? {
     guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
       return [value]
     }
-    if value.isNull, context.pending.mayReferToForgotten || !deletion.isEmpty { return nil }
+    if value.isNull, context.pending.mayReferToDiscarded || !deletion.isEmpty { return nil }
     let table = relationship.destination.root.index
     let temporary = value.int64.flatMap { context.pending.given.temporary($0, table: table) }
     return temporary.map { [value, .integer($0)] } ?? [value]
@@ -148,7 +148,7 @@ struct PendingMerge {
 
   /// Returns whether a pending change affects an entity that the fetch uses; otherwise it does not affect
   /// the result. The cost does not depend on the number of pending objects.
-  private static func restsOnPending(
+  private static func dependsOnPending(
     _ request: FetchParameters, _ routes: Set<[String]>, on entity: EntityMapping, in context: ObjectContext
   ) -> Bool {
     var asked = Set(entity.branch.map(\.index))
@@ -287,12 +287,12 @@ struct PendingMerge {
     return try request.offset < matches.count || count() > 0
   }
 
-  func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.knownRowID) }
+  func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.visibleRowID) }
 
   /// The request without the rows that are evaluated in memory.
   private var outside: FetchParameters {
     var copy = request
-    copy.leavesOutPending = !excluded.isEmpty
+    copy.excludesPending = !excluded.isEmpty
     return copy
   }
 

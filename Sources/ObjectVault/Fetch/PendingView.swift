@@ -114,7 +114,7 @@ struct PendingSubject: PredicateSubject {
 
   private init(id: Int64, on ground: EvaluationContext) { (object, self.id, self.ground) = (nil, id, ground) }
 
-  var subjectID: Int64 { object?.knownRowID ?? id }
+  var subjectID: Int64 { object?.visibleRowID ?? id }
 
   func value(of attribute: String) -> SQLValue {
     slot(attribute).flatMap { object?.storedValue($0) } ?? .null

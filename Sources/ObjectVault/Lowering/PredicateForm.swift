@@ -155,7 +155,7 @@ extension TapedExpression {
     guard let values = unsafe layout.values(at: address), values == tape.values,
       keyPaths.map(\.address) == tape.keyPaths.map({ UInt(bitPattern: ObjectIdentifier($0)) }),
       Set(met).count == tape.variableCount,
-      layout.variables.count == tape.count(where: \.namesVariable),
+      layout.variables.count == tape.count(where: \.hasVariableNumber),
       layout.operators.count == tape.count(where: \.isStored)
     else { return nil }
     self.template = template

@@ -1,6 +1,6 @@
 // The type of a #Predicate's expression determines the whole tree except for key paths, operators,
 // variables and captured values, which are at fixed offsets in the expression's memory.
-// `TapedExpression.lay` finds the offsets once for each type, so that PredicateForm recognizes a known
+// `TapedExpression.addFields` finds the offsets once for each type, so that PredicateForm recognizes a known
 // shape without a tape.
 
 internal import Foundation
@@ -24,20 +24,20 @@ internal import Foundation
   /// not used.
   private(set) var isComplete = true
 
-  init(of type: any TapedExpression.Type) { type.lay(in: &self, at: 0) }
+  init(of type: any TapedExpression.Type) { type.addFields(in: &self, at: 0) }
 
   // MARK: Adding fields
 
   /// Adds the fields of a part of the expression at `offset`.
-  mutating func lay<Whole, Part: TapedExpression>(_ part: KeyPath<Whole, Part>, at offset: Int) {
-    if let place = place(part, at: offset) { Part.lay(in: &self, at: place) }
+  mutating func addFields<Whole, Part: TapedExpression>(_ part: KeyPath<Whole, Part>, at offset: Int) {
+    if let place = place(part, at: offset) { Part.addFields(in: &self, at: place) }
   }
 
-  mutating func lay<Whole, First: TapedExpression, Second: TapedExpression>(
+  mutating func addFields<Whole, First: TapedExpression, Second: TapedExpression>(
     _ first: KeyPath<Whole, First>, _ second: KeyPath<Whole, Second>, at offset: Int
   ) {
-    lay(first, at: offset)
-    lay(second, at: offset)
+    addFields(first, at: offset)
+    addFields(second, at: offset)
   }
 
   mutating func addKeyPath<Whole, Path>(_ field: KeyPath<Whole, Path>, at offset: Int) {

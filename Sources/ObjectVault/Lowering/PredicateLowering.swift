@@ -12,7 +12,7 @@ extension PredicateNode {
   ///   represent; the error names it.
   public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
     self = try PredicateReader.node(
-      try Self.tape(of: predicate.expression, over: predicate.variable.key), namesValues: false)
+      try Self.tape(of: predicate.expression, over: predicate.variable.key), replacesCapturedValues: false)
   }
 
   private static func tape(
@@ -42,7 +42,7 @@ extension PredicateTemplate {
     if let condition = form.condition(of: expression, over: variable) { return condition }
     let tape = try form.tape(of: expression, over: variable)
     guard tape.isReusable else {
-      let node = try PredicateReader.node(tape, namesValues: false)
+      let node = try PredicateReader.node(tape, replacesCapturedValues: false)
       form.learn(nil, tape, of: expression, over: variable)
       return FetchCondition(node: node)
     }
@@ -53,7 +53,7 @@ extension PredicateTemplate {
 
   private static func template(of tape: PredicateTape) throws -> PredicateTemplate {
     if let template = known.withLock({ $0[tape.key] }) { return template }
-    let node = try PredicateReader.node(tape, namesValues: true)
+    let node = try PredicateReader.node(tape, replacesCapturedValues: true)
     let template = PredicateTemplate(node: node, keyPaths: tape.keyPaths)
     known.withLock { known in
       if known.count >= capacity { known.removeAll(keepingCapacity: true) }

@@ -9,11 +9,11 @@ extension ManagedObject: PredicateObject {
         PredicateError("this object of \(type(of: self)) belongs to no store"))
     }
     // Inside a write, a new object already has the id of its future row.
-    let id = knownRowID
+    let id = visibleRowID
     return .id(id, of: entity.name, owner: entity, map: id < 0 ? map.map { ObjectIdentifier($0) } : nil)
   }
 
-  var isNew: Bool { knownRowID < 0 }
+  var isNew: Bool { visibleRowID < 0 }
 }
 
 extension ObjectID: PredicateObject {

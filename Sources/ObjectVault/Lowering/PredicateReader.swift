@@ -40,7 +40,7 @@ struct PredicateReader {
   private let tape: PredicateTape
   /// Whether captured values become variables, so that all predicates of the shape can share the tree.
   /// Otherwise they become constants.
-  private let namesValues: Bool
+  private let replacesCapturedValues: Bool
   private var place = PredicateTape.start
   private var (keyPathCount, valueCount, listCount) = (0, 0, 0)
   /// What each variable stands for, by its number; nil before the expression that introduces it was read.
@@ -48,18 +48,18 @@ struct PredicateReader {
   /// The number of surrounding `contains(where:)` and `allSatisfy`.
   var depth = 0
 
-  private init(_ tape: PredicateTape, namesValues: Bool) {
+  private init(_ tape: PredicateTape, replacesCapturedValues: Bool) {
     self.tape = tape
-    self.namesValues = namesValues
+    self.replacesCapturedValues = replacesCapturedValues
     variables = [Lowered?](repeating: nil, count: tape.variableCount)
     variables[0] = .path(PropertyPath([]))
   }
 
   /// Returns the tree of a tape.
-  /// - Parameter namesValues: Whether captured values become variables, numbered in the order of the
+  /// - Parameter replacesCapturedValues: Whether captured values become variables, numbered in the order of the
   ///   tape.
-  static func node(_ tape: PredicateTape, namesValues: Bool) throws -> PredicateNode {
-    var reader = PredicateReader(tape, namesValues: namesValues)
+  static func node(_ tape: PredicateTape, replacesCapturedValues: Bool) throws -> PredicateNode {
+    var reader = PredicateReader(tape, replacesCapturedValues: replacesCapturedValues)
     return try reader.condition()
   }
 
@@ -147,7 +147,7 @@ struct PredicateReader {
 
   private mutating func value() -> PredicateOperand {
     defer { valueCount += 1 }
-    return namesValues ? .captured(valueCount) : .value(tape.values[valueCount])
+    return replacesCapturedValues ? .captured(valueCount) : .value(tape.values[valueCount])
   }
 
   private mutating func list() -> [PredicateValue] {

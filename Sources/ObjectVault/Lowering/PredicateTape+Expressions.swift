@@ -7,20 +7,20 @@ internal import Foundation
 
 extension PredicateExpressions.Conjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.conjunction, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.Disjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.disjunction, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.Negation: TapedExpression where Wrapped: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.negation, wrapped) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.wrapped, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.wrapped, at: offset)
   }
 }
 
@@ -28,14 +28,14 @@ extension PredicateExpressions.Negation: TapedExpression where Wrapped: TapedExp
 
 extension PredicateExpressions.Equal: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.equal, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.NotEqual: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.notEqual, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
@@ -48,9 +48,9 @@ extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpre
     @unknown default: throw PredicateReader.unsupported("the comparison \(op) has no counterpart in SQL")
     }
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addOperator(\Self.op, at: offset)
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 
@@ -65,35 +65,35 @@ extension PredicateExpressions.Arithmetic: TapedExpression where LHS: TapedExpre
     @unknown default: throw PredicateReader.unsupported("the calculation \(op) has no counterpart in SQL")
     }
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addOperator(\Self.op, at: offset)
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.FloatDivision: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.IntDivision: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.IntRemainder: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.remainder, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.UnaryMinus: TapedExpression where Wrapped: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.unaryMinus, wrapped) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.wrapped, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.wrapped, at: offset)
   }
 }
 
@@ -104,28 +104,28 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.optionalFlatMap, over: variable.key, wrapped, and: transform)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
-    layout.lay(\Self.wrapped, \Self.transform, at: offset)
+    layout.addFields(\Self.wrapped, \Self.transform, at: offset)
   }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
   // An unwrapping writes no word: it changes no result, and the type of the whole expression, which is
   // the first word of a tape, contains it.
   func write(on tape: inout PredicateTape) throws { try inner.write(on: &tape) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.inner, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.inner, at: offset)
   }
 }
 extension PredicateExpressions.NilCoalesce: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.nilCoalesce, lhs, and: rhs) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.NilLiteral: TapedExpression {
   func write(on tape: inout PredicateTape) throws { tape.write(.nilLiteral) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {}
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {}
 }
 
 // MARK: Strings, lists, ranges, members
@@ -135,15 +135,15 @@ where Base: TapedExpression, Other: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.collectionContainsCollection, base, and: other)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.base, \Self.other, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.base, \Self.other, at: offset)
   }
 }
 extension PredicateExpressions.SequenceStartsWith: TapedExpression
 where Base: TapedExpression, Prefix: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceStartsWith, base, and: prefix) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.base, \Self.prefix, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.base, \Self.prefix, at: offset)
   }
 }
 extension PredicateExpressions.SequenceContains: TapedExpression
@@ -151,8 +151,8 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.sequenceContains, sequence, and: element)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.sequence, \Self.element, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.sequence, \Self.element, at: offset)
   }
 }
 extension PredicateExpressions.SequenceContainsWhere: TapedExpression
@@ -160,9 +160,9 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.sequenceContainsWhere, over: variable.key, sequence, and: test)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
-    layout.lay(\Self.sequence, \Self.test, at: offset)
+    layout.addFields(\Self.sequence, \Self.test, at: offset)
   }
 }
 extension PredicateExpressions.SequenceAllSatisfy: TapedExpression
@@ -170,21 +170,21 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.sequenceAllSatisfy, over: variable.key, sequence, and: test)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
-    layout.lay(\Self.sequence, \Self.test, at: offset)
+    layout.addFields(\Self.sequence, \Self.test, at: offset)
   }
 }
 extension PredicateExpressions.Range: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.range, lower, and: upper) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lower, \Self.upper, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lower, \Self.upper, at: offset)
   }
 }
 extension PredicateExpressions.ClosedRange: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.closedRange, lower, and: upper) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.lower, \Self.upper, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.lower, \Self.upper, at: offset)
   }
 }
 extension PredicateExpressions.RangeExpressionContains: TapedExpression
@@ -192,8 +192,8 @@ where RangeExpression: TapedExpression, Element: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.rangeExpressionContains, range, and: element)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
-    layout.lay(\Self.range, \Self.element, at: offset)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.range, \Self.element, at: offset)
   }
 }
 
@@ -201,7 +201,7 @@ where RangeExpression: TapedExpression, Element: TapedExpression {
 
 extension PredicateExpressions.Variable: TapedExpression {
   func write(on tape: inout PredicateTape) throws { tape.write(.variable, key) }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.key, at: offset)
   }
 }
@@ -210,9 +210,9 @@ extension PredicateExpressions.KeyPath: TapedExpression where Root: TapedExpress
     tape.write(keyPath)
     try root.write(on: &tape)
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addKeyPath(\Self.keyPath, at: offset)
-    layout.lay(\Self.root, at: offset)
+    layout.addFields(\Self.root, at: offset)
   }
 }
 

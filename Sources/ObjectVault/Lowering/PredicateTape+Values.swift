@@ -7,7 +7,7 @@ extension PredicateExpressions.Value: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     if let scalar = try PredicateTape.scalar(value) { tape.write(scalar) } else { try several(value, &tape) }
   }
-  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addValue(\Self.value, at: offset)
   }
 }

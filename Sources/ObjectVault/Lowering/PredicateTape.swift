@@ -16,7 +16,7 @@ protocol TapedExpression {
 
   /// Adds the fields of an expression of this type at `offset` to a layout: everything that
   /// ``write(on:)`` writes and the type does not determine, in the order of writing.
-  static func lay(in layout: inout PredicateLayout, at offset: Int)
+  static func addFields(in layout: inout PredicateLayout, at offset: Int)
 }
 
 /// The words of a `#Predicate`, and what a word cannot contain: key paths and captured values, in the
@@ -83,10 +83,10 @@ struct PredicateTape {
   var variableCount: Int { variables.count }
 
   /// Returns the number of expressions of certain kinds.
-  func count(where isMeant: (Kind) -> Bool) -> Int {
+  func count(where isCounted: (Kind) -> Bool) -> Int {
     var (place, count) = (Self.start, 0)
     while place < key.words.count, let kind = Kind(rawValue: UInt8(truncatingIfNeeded: key.words[place])) {
-      if isMeant(kind) { count += 1 }
+      if isCounted(kind) { count += 1 }
       place += kind == .keyPath ? 2 : 1
     }
     return count
@@ -117,7 +117,7 @@ struct PredicateTape {
 
   mutating func write(_ value: PredicateValue) {
     write(.value, value.word)
-    if value.isEdge { isReusable = false }
+    if value.needsOwnSQL { isReusable = false }
     values.append(value)
   }
 
@@ -143,7 +143,7 @@ extension PredicateTape.Kind {
   }
 
   /// Whether a word of this kind contains the number of a variable.
-  var namesVariable: Bool {
+  var hasVariableNumber: Bool {
     switch self {
     case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy: true
     case .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal, .notEqual,
@@ -163,10 +163,10 @@ extension PredicateValue {
     var truth: UInt = 0
     if case .bool? = type, case .integer(1) = stored { truth = 8 }
     // Infinity and NaN affect the SQL when it is made, and the id of an unsaved object is an error.
-    return stored.storageClass + truth + (isEdge ? 16 : 0)
+    return stored.storageClass + truth + (needsOwnSQL ? 16 : 0)
   }
 
-  fileprivate var isEdge: Bool {
+  fileprivate var needsOwnSQL: Bool {
     switch stored {
     case .real(let number): !number.isFinite
     case .integer(let number): number <= 0 && entity != nil

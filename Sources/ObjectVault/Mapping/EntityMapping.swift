@@ -43,7 +43,7 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
   /// Whether objects of the entity may be members of a many-to-many. Then an object may be in sets to
   /// which it has no reference itself.
-  fileprivate(set) var isInJoins = false
+  fileprivate(set) var isInManyToMany = false
   /// The sets of slots whose values together are unique, one for each unique attribute, unique index and
   /// one-to-one.
   fileprivate(set) var uniqueKeys: [[Int]] = []
@@ -57,7 +57,7 @@ package final class EntityMapping: @unchecked Sendable {
   var rowSQL: String { rowText.value { rowStatement } }
   /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
   /// for entities whose ``columnCount`` does not exceed the number of arguments of a function.
-  var handedRowSQL: String { handedRowText.value { handedRowStatement } }
+  var functionRowSQL: String { functionRowText.value { functionRowStatement } }
   /// The query for the highest id that was issued in the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
   /// `id`, the version and all stored columns, of the table `t0`. For an entity with descendants: `id`,
@@ -74,11 +74,11 @@ package final class EntityMapping: @unchecked Sendable {
 
   // Made on demand: for a chain of n entities, each the child of the one before, the size of all these
   // values together would grow with the cube of n.
-  private let madeRows = ComputedOnce<BranchRows>()
+  private let branchRowsOnce = ComputedOnce<BranchRows>()
   private let rowText = ComputedOnce<String>()
-  private let handedRowText = ComputedOnce<String>()
+  private let functionRowText = ComputedOnce<String>()
   private let lastIDsText = ComputedOnce<String>()
-  private var branchRows: BranchRows { madeRows.value { BranchRows(self) } }
+  private var branchRows: BranchRows { branchRowsOnce.value { BranchRows(self) } }
 
   /// The number of ``objectColumns``.
   var columnCount: Int { branchRows.count }
@@ -176,7 +176,7 @@ package final class SchemaMapping: @unchecked Sendable {
       EntityMapping(index: $0, description: schema.flattened($1), table: schema.root(of: $1).name)
     }
     byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
-    if schema.hasHierarchies { placeHierarchies() }
+    if schema.hasHierarchies { setHierarchies() }
     var names: [String: [String]] = [:]
     let parentsFirst = schema.parentsFirst
     // Inherited properties come first, in the same slots as in the parent.
@@ -209,7 +209,7 @@ package final class SchemaMapping: @unchecked Sendable {
         if !relationship.hasMembers, relationship.inverseSlot == nil {
           destination.danglingReferrers.append(relationship)
         }
-        if relationship.join != nil { destination.isInJoins = true }
+        if relationship.join != nil { destination.isInManyToMany = true }
       }
     }
   }
@@ -217,7 +217,7 @@ package final class SchemaMapping: @unchecked Sendable {
   /// The ends of all relationships, each once, at the entity that declares it.
   package var relationships: [RelationshipMapping] { entities.flatMap(\.ownRelationships) }
 
-  private func placeHierarchies() {
+  private func setHierarchies() {
     func references(_ some: [EntityDescription]) -> [EntityReference] {
       some.compactMap { byName[$0.name].map(EntityReference.init) }
     }

@@ -53,7 +53,7 @@ extension EntityMapping {
   }
 
   /// The query for the whole row of one id, which passes the row to a function inside the engine.
-  var handedRowStatement: String {
+  var functionRowStatement: String {
     text("SELECT \(RowFunction.place.call(objectColumns)) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
   }
 
@@ -66,7 +66,7 @@ extension EntityMapping {
   }
 
   /// The query for the highest id and the number of rows.
-  var extentSQL: String {
+  var highestIDAndCountSQL: String {
     let condition: SQL = membership().map { " WHERE \($0)" } ?? ""
     return text("SELECT max(\"id\"), count(*) FROM \(table)\(condition)")
   }
@@ -86,7 +86,7 @@ extension EntityMapping {
   var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?\(and())") }
 
   /// Returns the query for the row that has the values of a unique key, except the row with a certain id.
-  func holderSQL(_ key: [Int]) -> String {
+  func uniqueKeyHolderSQL(_ key: [Int]) -> String {
     let values = SQL.joined(columns(key).map { "\($0) = ?" }, by: " AND ")
     return text("SELECT \"id\" FROM \(table) WHERE \(values) AND \"id\" <> ?")
   }
@@ -123,16 +123,16 @@ extension EntityMapping {
   }
 
   /// Returns the statement that sets some columns of one row if it still has a certain version.
-  /// - Parameter undoesAlone: Whether a failure undoes this statement alone (ABORT, not FAIL). For that
+  /// - Parameter failureUndoesStatement: Whether a failure undoes this statement alone (ABORT, not FAIL). For that
   ///   the engine copies each page, and SQLCipher 3 keeps the copies until the outermost savepoint ends.
   ///   It must be true where the statement fires triggers, because FAIL would override the conflict
   ///   clauses inside the triggers.
-  func updateSQL(_ slots: [Int], undoesAlone: Bool) -> String {
-    text("\(update(undoesAlone)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
+  func updateSQL(_ slots: [Int], failureUndoesStatement: Bool) -> String {
+    text("\(update(failureUndoesStatement)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
   }
 
-  private func update(_ undoesAlone: Bool) -> SQL {
-    undoesAlone ? "UPDATE \(table)" : "UPDATE OR FAIL \(table)"
+  private func update(_ failureUndoesStatement: Bool) -> SQL {
+    failureUndoesStatement ? "UPDATE \(table)" : "UPDATE OR FAIL \(table)"
   }
 
   /// Returns the statement that sets the columns of these slots in a run of rows, from ``RowChanges``, if
@@ -155,7 +155,7 @@ extension EntityMapping {
 
   /// Returns the statement that clears to-ones of rows that are deleted in the same transaction. It sets
   /// NULL, or in a column that rejects NULL a negative id, which no row has.
-  func cutSQL(_ slots: [Int], count: Int) -> String {
+  func clearToOnesSQL(_ slots: [Int], count: Int) -> String {
     let settings = SQL.joined(
       slots.compactMap { slot in
         self.slots[slot].columnName.map { isRequired[slot] ? "\($0) = -\"id\"" : "\($0) = NULL" }
@@ -164,11 +164,11 @@ extension EntityMapping {
   }
 
   /// Returns the statement that sets a to-one of `count` rows to NULL and increases their versions.
-  /// - Parameter undoesAlone: As in ``updateSQL(_:undoesAlone:)``.
-  func releaseSQL(_ slot: Int, count: Int, undoesAlone: Bool) -> String {
+  /// - Parameter failureUndoesStatement: As in ``updateSQL(_:failureUndoesStatement:)``.
+  func nullifySQL(_ slot: Int, count: Int, failureUndoesStatement: Bool) -> String {
     let settings = SQL.joined(
       columns([slot]).map { "\($0) = NULL" } + leaving([slot]) + [Self.nextVersion])
-    return text("\(update(undoesAlone)) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
+    return text("\(update(failureUndoesStatement)) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
   /// Returns the query for the ids of rows and the ids that their to-one references.
@@ -196,7 +196,7 @@ extension EntityMapping {
   }
 
   /// Returns the query for the lowest of `count` ids for which there is a row.
-  func presentSQL(count: Int) -> String {
+  func lowestExistingIDSQL(count: Int) -> String {
     text("SELECT min(\"id\") FROM \(table) WHERE \"id\" IN (\(parameters: count))")
   }
 

@@ -30,7 +30,7 @@ struct OuterNames {
     /// The columns of the tables of links that it reads, in lower case.
     var linkColumns: Set<String> = []
     /// Whether it reads other sources as well: tables without a dollar sign, or subqueries.
-    var readsOthers = false
+    var readsOtherSources = false
     var hasSelect = false
     /// Whether it is an INSERT, which a query for the inserted rows may follow.
     var inserts = false
@@ -46,11 +46,11 @@ struct OuterNames {
   private var (expectsTable, isInList) = (false, false)
   /// Whether names now refer to the results of a query, as in the ORDER BY of a UNION, or to the table
   /// that is inserted into, as after ON CONFLICT. Such names are not checked.
-  private var isBehindQuery = false
+  private var isAfterQuery = false
   /// Whether the text is an expression that is evaluated for each row. A query inside may refer to that
   /// row.
   private var isExpression = false
-  private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isBehindQuery: Bool)] = []
+  private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isAfterQuery: Bool)] = []
 
   /// Returns the first name in user-written SQL that would mean a column of another table; nil when there
   /// is none, or none that is certain.
@@ -102,7 +102,7 @@ struct OuterNames {
     case "select", "with":
       if former == "(" || former.isEmpty && isExpression {
         // A subquery as a source: its columns are not known.
-        if brackets.last?.expectedTable == true { queries[current].readsOthers = true }
+        if brackets.last?.expectedTable == true { queries[current].readsOtherSources = true }
         begin(in: current)
       } else if word == "select", queries[current].hasSelect {
         begin(in: queries[current].parent)
@@ -114,9 +114,9 @@ struct OuterNames {
       (expectsTable, isInList) = (false, false)
     // ON begins the SQL of an index, and the index's table follows.
     case "on" where former.isEmpty: expectsTable = true
-    case "conflict" where former == "on": (expectsTable, isInList, isBehindQuery) = (false, false, true)
+    case "conflict" where former == "on": (expectsTable, isInList, isAfterQuery) = (false, false, true)
     case "order" where queries[current].isCompound:
-      (expectsTable, isInList, isBehindQuery) = (false, false, true)
+      (expectsTable, isInList, isAfterQuery) = (false, false, true)
     // BEGIN: a statement of a trigger follows.
     case "begin": endStatement()
     case "from", "join": (expectsTable, isInList) = (true, true)
@@ -139,10 +139,10 @@ struct OuterNames {
     switch sign {
     case "(":
       // Where a table is expected, the parentheses contain tables or a subquery.
-      brackets.append((current, isInList, expectsTable, isBehindQuery))
-      (isInList, isBehindQuery) = (expectsTable, false)
+      brackets.append((current, isInList, expectsTable, isAfterQuery))
+      (isInList, isAfterQuery) = (expectsTable, false)
     case ")":
-      if let bracket = brackets.popLast() { (current, isInList, _, isBehindQuery) = bracket }
+      if let bracket = brackets.popLast() { (current, isInList, _, isAfterQuery) = bracket }
       expectsTable = false
     case ",": expectsTable = isInList
     case ";": endStatement()
@@ -158,20 +158,20 @@ struct OuterNames {
       } else if let columns = linkColumns(parts.map(String.init)) {
         queries[current].linkColumns.formUnion(columns)
       } else {
-        queries[current].readsOthers = true
+        queries[current].readsOtherSources = true
       }
       expectsTable = false
       return
     }
     // After a dot, as in `t.$User.id`, the SQL itself states the table.
-    guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix("."), !isBehindQuery else { return }
+    guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix("."), !isAfterQuery else { return }
     references.append(Reference(name: name, query: current))
   }
 
   /// Handles a token that is not a table of the model; where a table was expected, the query reads
   /// another source.
   private mutating func other() {
-    if expectsTable { queries[current].readsOthers = true }
+    if expectsTable { queries[current].readsOtherSources = true }
     expectsTable = false
   }
 
@@ -182,7 +182,7 @@ struct OuterNames {
 
   private mutating func endStatement() {
     begin(in: nil)
-    (brackets, expectsTable, isInList, isBehindQuery) = ([], false, false, false)
+    (brackets, expectsTable, isInList, isAfterQuery) = ([], false, false, false)
   }
 
   /// Returns the columns of a table of links, in lower case; nil when the names are not those of such a
@@ -207,7 +207,7 @@ struct OuterNames {
     var next: Int? = reference.query
     while let index = next {
       let query = queries[index]
-      if query.readsOthers || query.tables.contains(table)
+      if query.readsOtherSources || query.tables.contains(table)
         || query.linkColumns.contains(column.lowercased())
       {
         return nil
@@ -226,7 +226,7 @@ struct OuterNames {
     while let index = next {
       let outer = queries[index]
       // The tables of an outer statement may be unknown here, as around an ORDER BY or an expression.
-      if outer.readsOthers || outer.tables.isEmpty || outer.tables.contains(table) { return true }
+      if outer.readsOtherSources || outer.tables.isEmpty || outer.tables.contains(table) { return true }
       next = outer.parent
     }
     return false

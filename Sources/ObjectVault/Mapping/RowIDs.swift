@@ -79,16 +79,16 @@ package struct RowIDs {
   /// - Parameters:
   ///   - entity: The entity at the root of the table.
   ///   - highest: The highest id that is excluded.
-  ///   - endsReservations: Whether to end other processes' reservations, by changing the mark. Needed for
+  ///   - endsOtherReservations: Whether to end other processes' reservations, by changing the mark. Needed for
   ///     an id from outside of the store, which another process may have reserved. Not needed in a
   ///     migration, after which every process opens the store again.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
-  package func raise(_ entity: String, to highest: Int64, endsReservations: Bool = false) throws {
+  package func raise(_ entity: String, to highest: Int64, endsOtherReservations: Bool = false) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
     let found = try marks.mark(of: entity)
     guard reserved?.use(entity, mark: found, upTo: highest) != true else { return }
     if let found, highest <= found {
-      if endsReservations { try marks.set(entity, to: min(found, Self.highest - 1) + 1, isNew: false) }
+      if endsOtherReservations { try marks.set(entity, to: min(found, Self.highest - 1) + 1, isNew: false) }
     } else {
       try marks.set(entity, to: highest, isNew: found == nil)
     }
@@ -132,5 +132,5 @@ enum RowVersions {
   static func next(_ version: Int64) -> Int64 { version &+ 1 }
   /// Returns a random version for a row that is inserted again under the id of a deleted row. The deleted
   /// row almost certainly never had this version.
-  static func unheardOf() -> Int64 { .random(in: 1 << 40...highest - 1 << 40) }
+  static func unusedVersion() -> Int64 { .random(in: 1 << 40...highest - 1 << 40) }
 }

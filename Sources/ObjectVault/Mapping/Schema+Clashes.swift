@@ -40,10 +40,10 @@ extension Schema {
     guard rawObjects.isEmpty, former.rawObjects.isEmpty else { return clashFaults }
     // The names of an unchanged entity's links differ only if the relationships of a changed entity
     // differ.
-    let hasOtherLinks = changed.contains { name in
+    let relationshipsChanged = changed.contains { name in
       entity(named: name)?.relationships != old[name]?.relationships
     }
-    let isAsked = hasOtherLinks ? isTouched : { changed.contains($0.name) }
+    let isAsked = relationshipsChanged ? isTouched : { changed.contains($0.name) }
     return mayClash(after: former, isAsked) ? clashFaults : []
   }
 

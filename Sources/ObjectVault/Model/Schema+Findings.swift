@@ -21,12 +21,12 @@ extension Schema {
   package var unpairedMembers: [UnpairedMembers] {
     entities.flatMap { entity in
       entity.relationships.filter { $0.isToMany && $0.inverse == nil }.compactMap { relationship in
-        let backs = self.entity(named: relationship.destination)?.relationships.filter {
+        let candidateInverses = self.entity(named: relationship.destination)?.relationships.filter {
           !$0.isToMany && $0.inverse == nil && $0.destination == entity.name
         }
-        guard let backs, !backs.isEmpty else { return nil }
+        guard let candidateInverses, !candidateInverses.isEmpty else { return nil }
         return UnpairedMembers(
-          entity: entity.name, relationship: relationship, backs: backs.map(\.name).sorted())
+          entity: entity.name, relationship: relationship, candidateInverses: candidateInverses.map(\.name).sorted())
       }
     }
   }
@@ -37,10 +37,10 @@ package struct UnpairedMembers: Hashable {
   package let entity: String
   package let relationship: RelationshipDescription
   /// The names of the to-ones to the entity, sorted.
-  package let backs: [String]
+  package let candidateInverses: [String]
 
   package var sentence: String {
-    let places = backs.map { "\(relationship.destination).\($0)" }
+    let places = candidateInverses.map { "\(relationship.destination).\($0)" }
     let (verb, condition) = places.count == 1 ? ("is", "it") : ("are", "one of them")
     return
       "\(entity).\(relationship.name) has links of its own, because \(places.joined(separator: ", ")) "
@@ -49,7 +49,7 @@ package struct UnpairedMembers: Hashable {
 
   /// The declaration to write in the Swift class.
   var swiftLine: String {
-    let path = "\\\(relationship.destination).\(backs[0])"
+    let path = "\\\(relationship.destination).\(candidateInverses[0])"
     let type =
       relationship.isOrdered ? "[\(relationship.destination)]" : "Set<\(relationship.destination)>"
     return "@ToMany(inverse: \(path)\(Self.rule(relationship))) var \(relationship.name): \(type)"
@@ -58,7 +58,7 @@ package struct UnpairedMembers: Hashable {
   /// The declaration to write in a step, after `relationship` or `add relationship`.
   package var stepText: String {
     var paired = relationship
-    paired.inverse = backs[0]
+    paired.inverse = candidateInverses[0]
     return paired.text
   }
 

@@ -14,7 +14,7 @@ extension Schema {
       if self.entity(named: parent) == nil {
         faults.append(.unknownParent(entity: entity.name, parent: parent))
         isBroken = true
-      } else if root(of: entity).parent != nil, isAboveItself(entity) {
+      } else if root(of: entity).parent != nil, isOwnAncestor(entity) {
         faults.append(.circularParents(entity: entity.name))
         isBroken = true
       }
@@ -27,7 +27,7 @@ extension Schema {
     return faults
   }
 
-  private func isAboveItself(_ entity: EntityDescription) -> Bool {
+  private func isOwnAncestor(_ entity: EntityDescription) -> Bool {
     var next = entity.parent
     // A chain of parents cannot be longer than the number of entities.
     for _ in entities {

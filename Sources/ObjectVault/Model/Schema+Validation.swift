@@ -163,7 +163,7 @@ extension Schema {
         entity: entity.name, relationship: name, destination: destination.name, inverse: inverse,
         owner: owner.name)
     }
-    if let owner = above(entity, ledToBy: inverse, of: destination) {
+    if let owner = above(entity, referencedBy: inverse, of: destination) {
       return .narrowInverse(entity: entity.name, relationship: name, inverse: inverse, owner: owner)
     }
     return .wrongInverse(entity: entity.name, relationship: name, inverse: inverse)
@@ -171,7 +171,7 @@ extension Schema {
 
   /// Returns the ancestor of an entity that is the destination of the inverse; nil when there is none.
   /// Such an inverse is a fault, because the objects that it references need not be of the entity.
-  private func above(_ entity: EntityDescription, ledToBy inverse: String, of destination: EntityDescription)
+  private func above(_ entity: EntityDescription, referencedBy inverse: String, of destination: EntityDescription)
     -> String?
   {
     guard let back = destination.relationship(named: inverse) else { return nil }

@@ -45,7 +45,7 @@ public final class DynamicObject: ManagedObject {
   /// The object's id: temporary until the first save, then final. Inside ``Store/write(_:)`` it is final
   /// at once.
   public var id: DynamicID {
-    let id = knownRowID
+    let id = visibleRowID
     return DynamicID(entity: entityName, rowID: id, of: mark(of: id))
   }
 

@@ -119,18 +119,18 @@ package final class ToManyState {
   private var news: [ManagedObject] = []
   private var knownMembers: Set<ManagedObject>?
   /// Members added since the last save, without `news`.
-  private var knownAdded: Set<ManagedObject> = []
+  private var mergedAdded: Set<ManagedObject> = []
   /// Members removed since the last save.
   private(set) var removed: Set<ManagedObject> = []
   /// All members, with the pending changes; nil until they are fetched. Until then an added or removed
   /// object may or may not be a member in the file, and the latest change counts.
   var members: Set<ManagedObject>? {
-    takeNewsIn()
+    mergeNews()
     return knownMembers
   }
   var added: Set<ManagedObject> {
-    takeNewsIn()
-    return knownAdded
+    mergeNews()
+    return mergedAdded
   }
   /// The order of the members; before they are fetched, the order of the added ones. nil for a
   /// relationship without an order.
@@ -153,23 +153,23 @@ package final class ToManyState {
   /// Whether there are certainly no members.
   var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
   /// Whether members were added or removed since the last save.
-  var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
+  var isChanged: Bool { !(news.isEmpty && mergedAdded.isEmpty && removed.isEmpty) }
 
   /// Whether `news` has members. The owner is then already in `PendingChanges.touched`.
-  var hasNews: Bool { !news.isEmpty }
+  var hasUnmergedMembers: Bool { !news.isEmpty }
 
-  private func takeNewsIn() {
+  private func mergeNews() {
     guard !news.isEmpty else { return }
     defer { news = [] }
-    guard knownAdded.isEmpty else {
+    guard mergedAdded.isEmpty else {
       // In place, because a caller that adds members one by one gets here after each of them.
-      knownAdded.formUnion(news)
+      mergedAdded.formUnion(news)
       knownMembers?.formUnion(news)
       return
     }
     // If both sets are equal, they share one storage.
-    knownAdded = Set(news)
-    if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
+    mergedAdded = Set(news)
+    if knownMembers?.isEmpty == true { knownMembers = mergedAdded } else { knownMembers?.formUnion(news) }
   }
 
   /// Whether the order differs from the order in the file followed by the new members.
@@ -185,8 +185,8 @@ package final class ToManyState {
     if order == nil, typed == nil, removed.isEmpty {
       return news.append(object)
     }
-    takeNewsIn()
-    let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
+    mergeNews()
+    let isThere = knownMembers?.contains(object) ?? mergedAdded.contains(object)
     // The file may have the object at another position than the end.
     if order != nil, knownMembers != nil, removed.contains(object) { order?.didArrange() }
     if !isThere {
@@ -195,30 +195,30 @@ package final class ToManyState {
     }
     knownMembers?.insert(object)
     removed.remove(object)
-    knownAdded.insert(object)
+    mergedAdded.insert(object)
   }
 
   func remove(_ object: ManagedObject) {
     leave(object)
-    knownAdded.remove(object)
+    mergedAdded.remove(object)
     removed.insert(object)
   }
 
   /// Removes an object without recording the removal as a change.
   func leave(_ object: ManagedObject) {
-    takeNewsIn()
-    leaveTyped(object)
+    mergeNews()
+    removeTyped(object)
     knownMembers?.remove(object)
     order?.remove(object)
   }
 
   /// Removes an object from the value that the getter returns, for example when it is to be deleted.
-  func leaveTyped(_ object: ManagedObject) {
+  func removeTyped(_ object: ManagedObject) {
     typed?.remove(object) { order?.place(of: $0) }
   }
 
   /// Removes members whose rows no longer exist.
-  func leaveInvalid() {
+  func removeInvalid() {
     guard let members else { return }
     for object in members where object.state == .invalid { leave(object) }
   }
@@ -258,8 +258,8 @@ package final class ToManyState {
       news = []
       knownMembers = nil
     }
-    takeNewsIn()
-    (knownAdded, removed) = ([], [])
+    mergeNews()
+    (mergedAdded, removed) = ([], [])
     order?.didSave()
     if knownMembers == nil { keepAdded() }
   }
@@ -267,8 +267,8 @@ package final class ToManyState {
   /// The added members in their order. A save may have to write their positions. If the order was not
   /// changed otherwise, they are its last ones.
   var unplaced: [ManagedObject] {
-    takeNewsIn()
-    return order?.last(knownAdded) ?? []
+    mergeNews()
+    return order?.last(mergedAdded) ?? []
   }
 
   /// Discards the members and their changes. The next read fetches the members.
@@ -281,8 +281,8 @@ package final class ToManyState {
 
   /// Discards the fetched members, which are older than the file, and keeps the changes. Only for
   /// relationships without an order.
-  func forgetFetched() {
-    takeNewsIn()
+  func discardFetched() {
+    mergeNews()
     (knownMembers, typed) = (nil, nil)
   }
 
@@ -290,14 +290,14 @@ package final class ToManyState {
 
   /// Undoes the insertion of an object.
   func takeBack(inserted object: ManagedObject) {
-    takeNewsIn()
-    guard knownAdded.remove(object) != nil else { return }
+    mergeNews()
+    guard mergedAdded.remove(object) != nil else { return }
     leave(object)
   }
 
   /// Undoes the removal of an object: it is a member again, as in the file.
   func takeBack(removed object: ManagedObject) {
-    takeNewsIn()
+    mergeNews()
     guard removed.remove(object) != nil else { return }
     guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
@@ -314,6 +314,6 @@ package final class ToManyState {
 
   private func keepAdded() {
     guard let present = order?.objects else { return }
-    order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
+    order = MemberOrder(mergedAdded.isEmpty ? [] : present.filter(mergedAdded.contains))
   }
 }

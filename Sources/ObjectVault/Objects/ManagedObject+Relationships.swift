@@ -40,7 +40,7 @@ extension ManagedObject {
     guard let inverse = relationship.inverseSlot else {
       return setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     }
-    if relationship.inverseIsLookedUp, target?.giveUpPartners(inverse, column: slot) == false { return }
+    if relationship.inverseIsLookedUp, target?.clearReferencesOfPartners(inverse, column: slot) == false { return }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     old?.touchedMembers(inverse).remove(self)
     target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
@@ -84,11 +84,11 @@ extension ManagedObject {
 
   /// Called when the row of an object was read whose column refers to this object. If the members in
   /// memory do not include that object, they are discarded, and the next read fetches them.
-  final func isLedTo(by object: ManagedObject, _ slot: Int) {
+  final func noteReference(by object: ManagedObject, _ slot: Int) {
     guard let state = toMany[slot], state.isWhole, state.members?.contains(object) == false,
       !state.removed.contains(object)
     else { return }
-    state.forgetFetched()
+    state.discardFetched()
   }
 
   /// Whether the column of a to-one refers to `object`. Fetches the row of a fault; false if the row does
@@ -100,7 +100,7 @@ extension ManagedObject {
 
   /// Clears the columns that refer to this object, because another object is about to refer to it.
   /// - Returns: Whether the partners could be read. If not, nothing is changed.
-  private func giveUpPartners(_ slot: Int, column: Int) -> Bool {
+  private func clearReferencesOfPartners(_ slot: Int, column: Int) -> Bool {
     if hasNoMembers(slot) { return true }
     let state = loadedMembers(slot)
     guard let host, let partners = state.members else { return false }
@@ -165,7 +165,7 @@ extension ManagedObject {
       if overlay == nil { tellStrayWrite(slot) }
       return nil
     }
-    guard host.takesChanges else { return nil }
+    guard host.acceptsChanges else { return nil }
     guard state == .inserted || state == .loaded || state == .fault else {
       host.note(StoreError.objectGone(entity: (entity ?? relationship.owner).name, rowID: rowID))
       return nil
@@ -236,7 +236,7 @@ extension ManagedObject {
   }
 
   /// Removes the object from all its relationships, so that its delete rules affect no other object.
-  final func leaveEverybody() {
+  final func leaveAllRelationships() {
     for relationship in entity?.relationships ?? [] {
       if relationship.hasMembers {
         for member in loadedMembers(relationship.slot).members ?? [] { disconnect(member, relationship) }
@@ -281,7 +281,7 @@ extension ManagedObject {
   private func gain(_ object: ManagedObject, _ slot: Int, isOrdered: Bool) {
     if let state = extras?.toMany[slot] {
       // The owner is already in `PendingChanges.touched`, and the to-many has no order.
-      if state.hasNews { return state.insert(object) }
+      if state.hasUnmergedMembers { return state.insert(object) }
     } else if !isOrdered {
       mayHaveGained = true
       host?.didGain(object, owner: self, slot: slot)

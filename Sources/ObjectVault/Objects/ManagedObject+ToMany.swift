@@ -44,13 +44,13 @@ extension ManagedObject {
       if state.seenDeletions == host.deletionCount { return typed.set }
       if let deleted = host.deletions(since: state.seenDeletions) {
         for object in deleted {
-          if object.state == .invalid { state.leave(object) } else { state.leaveTyped(object) }
+          if object.state == .invalid { state.leave(object) } else { state.removeTyped(object) }
         }
         state.seenDeletions = host.deletionCount
         return typed.set
       }
     }
-    if state.seenDeletions != host.deletionCount { state.leaveInvalid() }
+    if state.seenDeletions != host.deletionCount { state.removeInvalid() }
     let members = Set(
       (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
     state.typed = Members(members)
@@ -105,12 +105,12 @@ extension ManagedObject {
       let deleted = host.deletions(since: state.seenDeletions)
     {
       for object in deleted {
-        if object.state == .invalid { state.leave(object) } else { state.leaveTyped(object) }
+        if object.state == .invalid { state.leave(object) } else { state.removeTyped(object) }
       }
       state.seenDeletions = host.deletionCount
       if let list = typed.list { return list }
     }
-    if state.seenDeletions != host.deletionCount { state.leaveInvalid() }
+    if state.seenDeletions != host.deletionCount { state.removeInvalid() }
     let list = (state.order?.objects ?? []).compactMap { $0.state == .deleted ? nil : $0 as? Target }
     state.typed = MemberList(list)
     state.seenDeletions = host.deletionCount

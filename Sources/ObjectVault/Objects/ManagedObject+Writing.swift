@@ -82,7 +82,7 @@ extension ManagedObject {
       overlay = present
       overlay.refused?[slot] = nil
       if overlay.refused?.isEmpty == true { overlay.refused = nil }
-      overlay.tellsNextWrite = false
+      overlay.notifiesNextWrite = false
     } else {
       // Writing the value that the row already has is no change.
       if error == nil, rowHolds(value, slot) { return }
@@ -112,7 +112,7 @@ extension ManagedObject {
       if overlay == nil { tellStrayWrite(slot) }
       return nil
     }
-    guard host.takesChanges else { return nil }
+    guard host.acceptsChanges else { return nil }
     if state == .fault {
       // If the row cannot be fetched, this reports why.
       host.fire(self)

@@ -55,7 +55,7 @@ public protocol Persistable: AnyObject {}
       let former = attached
       // Extras have room for a target and an overlay.
       if let target = unsafe former.target {
-        unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot))
+        unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleTargetSlot))
       }
       if let overlay = unsafe former.overlay { unsafe newValue?.overlay = overlay.takeUnretainedValue() }
       attached = newValue.map { Attachment(extras: $0) } ?? .none
@@ -74,7 +74,7 @@ public protocol Persistable: AnyObject {}
   @safe @exclusivity(unchecked) package final var rowID: Int64 = 0
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
   // The slot of the target, if `attached` is only the target of a to-one.
-  @safe @exclusivity(unchecked) private final var soleSlot: UInt16 = 0
+  @safe @exclusivity(unchecked) private final var soleTargetSlot: UInt16 = 0
   // Two flags in one byte: with one more byte many objects would need a larger memory block.
   @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
   package final var isRegistered: Bool {
@@ -128,7 +128,7 @@ public protocol Persistable: AnyObject {}
 
   /// The id that other code sees: the final id that a new object was assigned before its row is written,
   /// otherwise `rowID`.
-  final var knownRowID: Int64 { rowID < 0 && state == .inserted ? host?.givenID(of: self) ?? rowID : rowID }
+  final var visibleRowID: Int64 { rowID < 0 && state == .inserted ? host?.visibleID(of: self) ?? rowID : rowID }
 
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
   /// Calls `body` with the object's map, unretained: code that runs in the object's context keeps the
@@ -251,7 +251,7 @@ public protocol Persistable: AnyObject {}
   /// Keeps the target of a to-one alive.
   final func hold(_ target: ManagedObject, _ slot: Int) {
     if attached.isEmpty {
-      soleSlot = UInt16(truncatingIfNeeded: slot)
+      soleTargetSlot = UInt16(truncatingIfNeeded: slot)
       attached = Attachment(target: target)
       return
     }
@@ -262,7 +262,7 @@ public protocol Persistable: AnyObject {}
   /// Returns the target of a to-one, if it is kept alive.
   @inline(__always) final func heldTarget(_ slot: Int) -> ManagedObject? {
     if let target = unsafe attached.target {
-      return soleSlot == slot ? unsafe target.takeUnretainedValue() : nil
+      return soleTargetSlot == slot ? unsafe target.takeUnretainedValue() : nil
     }
     return extras?.target(slot)
   }

@@ -17,7 +17,7 @@ protocol ObjectHost: AnyObject {
   /// Returns the objects deleted after the first `seen` deletions; nil if that is no longer recorded.
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
   /// Whether changes are accepted now. If not, the reason is reported.
-  var takesChanges: Bool { get }
+  var acceptsChanges: Bool { get }
   /// The reason why changes are not accepted now; nil if they are.
   var refusal: (any Error)? { get }
 
@@ -44,7 +44,7 @@ protocol ObjectHost: AnyObject {
   func known(_ value: SQLValue) -> SQLValue
   /// Returns the id of a new object as other code sees it: the final one inside a write, the temporary
   /// one elsewhere.
-  func givenID(of object: ManagedObject) -> Int64
+  func visibleID(of object: ManagedObject) -> Int64
   /// Records an error that an accessor cannot throw.
   func note(_ error: any Error)
   /// Records a value that a getter could not read.

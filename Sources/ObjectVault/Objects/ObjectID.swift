@@ -80,7 +80,7 @@ extension Persistable where Self: ManagedObject {
   /// at once.
   public var id: ObjectID<Self> {
     if let recording = extras?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    let id = knownRowID
+    let id = visibleRowID
     return ObjectID(rowID: id, of: mark(of: id))
   }
 }

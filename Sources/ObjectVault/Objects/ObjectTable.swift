@@ -116,7 +116,7 @@
       return unsafe former
     }
     guard let block = unsafe block(of: key) else {
-      unsafe insertApart(address, for: key)
+      unsafe insertWithoutBlock(address, for: key)
       return nil
     }
     let slot = unsafe slot(block, key)
@@ -130,9 +130,9 @@
   }
 
   /// Stores an address for an id that has no block.
-  private func insertApart(_ address: Address, for key: Int64) {
+  private func insertWithoutBlock(_ address: Address, for key: Int64) {
     unsafe table.pointee.count &+= 1
-    if becomesDense(for: key) {
+    if growsDensePart(for: key) {
       _ = unsafe table.pointee.dense.put(address, key)
     } else {
       unsafe slot(addBlock(of: key), key).pointee = unsafe address
@@ -145,7 +145,7 @@
       guard unsafe table.pointee.dense.find(key) == address else { return }
       _ = unsafe table.pointee.dense.put(nil, key)
       unsafe table.pointee.count &-= 1
-      endDenseIfEmptied()
+      endDenseIfSparse()
       return
     }
     guard let block = unsafe block(of: key) else { return }
@@ -153,7 +153,7 @@
     guard unsafe slot.pointee == address else { return }
     unsafe slot.pointee = nil
     unsafe table.pointee.count &-= 1
-    defer { endDenseIfEmptied() }
+    defer { endDenseIfSparse() }
     if unsafe block.pointee.header & 7 == 0 {
       unsafe removeBlock(block)
     } else {
@@ -177,7 +177,7 @@
   /// Moves all ids up to `key` into the dense part, if the number of all objects is at least a quarter of
   /// its new capacity.
   /// - Returns: Whether the ids were moved.
-  private func becomesDense(for key: Int64) -> Bool {
+  private func growsDensePart(for key: Int64) -> Bool {
     guard let places = DenseObjects.places(for: key),
       unsafe places <= UInt64(clamping: table.pointee.count) &* 4
     else { return false }
@@ -196,7 +196,7 @@
   /// Ends the dense part when there are fewer objects than one per eight places. It began with at least
   /// one per four places, so at least half of those objects were removed meanwhile. Thus inserting and
   /// removing single objects does not create and end it again and again.
-  @inline(__always) private func endDenseIfEmptied() {
+  @inline(__always) private func endDenseIfSparse() {
     if unsafe table.pointee.dense.capacity > UInt64(clamping: table.pointee.count) &* 8 { endDense() }
   }
 

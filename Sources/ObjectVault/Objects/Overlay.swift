@@ -13,11 +13,11 @@ package final class Overlay {
   @safe @exclusivity(unchecked) package var changed: SlotSet
   /// The errors of values that have no stored form, by slot. The slot has nil instead. The save reports
   /// the errors.
-  @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = takesUntold } }
+  @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = storesSilently } }
   /// Whether the context must also be notified of the next write, and not only of the first one. The
   /// index of pending objects sets it.
-  @safe @exclusivity(unchecked) var tellsNextWrite = false { didSet { isOpen = takesUntold } }
-  private var takesUntold: Bool { refused == nil && !tellsNextWrite }
+  @safe @exclusivity(unchecked) var notifiesNextWrite = false { didSet { isOpen = storesSilently } }
+  private var storesSilently: Bool { refused == nil && !notifiesNextWrite }
   /// Whether a write only has to store the value. Cached, because each setter reads it.
   @safe @exclusivity(unchecked) private var isOpen = true
   /// The call that the object is used in, which may be cancelled. Stored here and not read from the
@@ -43,7 +43,7 @@ package final class Overlay {
     changed = other.changed
     refused = other.refused
     run = other.run
-    isOpen = takesUntold
+    isOpen = storesSilently
   }
 
   /// The value of a slot of the entity.

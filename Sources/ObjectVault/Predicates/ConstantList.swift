@@ -29,10 +29,10 @@ enum ConstantList {
   }
 
   /// Whether an element is an object without a row.
-  var hasNew: Bool {
+  var hasUnsaved: Bool {
     switch self {
     case .attributes: false
-    case .objects(let list): list.hasNew
+    case .objects(let list): list.hasUnsaved
     }
   }
 }
@@ -50,12 +50,12 @@ extension Set: AttributeList where Element: AttributeValue {}
 /// A list of objects or of their ids.
 protocol ObjectList {
   func objectConstants() throws -> [PredicateValue]
-  var hasNew: Bool { get }
+  var hasUnsaved: Bool { get }
 }
 
 extension ObjectList where Self: Collection, Element: PredicateObject {
   func objectConstants() throws -> [PredicateValue] { try Element.predicateValues(self) }
-  var hasNew: Bool { contains { $0.isNew } }
+  var hasUnsaved: Bool { contains { $0.isNew } }
 }
 
 extension Array: ObjectList where Element: PredicateObject {}

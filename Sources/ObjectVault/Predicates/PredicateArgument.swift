@@ -56,7 +56,7 @@ struct PredicateArgument {
 
   /// Returns whether the argument is an object without a row, or a list with such an object.
   static func isNew(_ argument: Any?) -> Bool {
-    if let list = argument.flatMap({ ConstantList($0) }) { return list.hasNew }
+    if let list = argument.flatMap({ ConstantList($0) }) { return list.hasUnsaved }
     return switch argument {
     case let object as any PredicateObject: object.isNew
     case let list as [Any]: list.contains(where: isNew)

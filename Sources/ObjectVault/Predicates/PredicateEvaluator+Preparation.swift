@@ -107,7 +107,7 @@ struct PredicatePreparation {
     var (entity, route) = (scope.entity, scope.route)
     var steps: [PredicateEvaluator.Step] = []
     // Up to the last to-many; the rest belongs to the members' own paths.
-    while leadsToMany(names, from: entity), let name = names.popFirst(),
+    while containsToMany(names, from: entity), let name = names.popFirst(),
       let relationship = entity?.relationship(named: name)
     {
       steps.append(.init(name: name, isToMany: relationship.isToMany))
@@ -120,7 +120,7 @@ struct PredicatePreparation {
     return .anyMember(depth: path.depth, steps, condition(inner))
   }
 
-  private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityDescription?) -> Bool {
+  private func containsToMany(_ names: ArraySlice<String>, from entity: EntityDescription?) -> Bool {
     var entity = entity
     for name in names {
       guard let relationship = entity?.relationship(named: name) else { return false }

@@ -31,7 +31,7 @@ extension PendingChanges {
   /// Assigns an id to each new object that has none, in the order of their creation: ids must rise in
   /// this order.
   /// - Parameter nextID: Returns the next free id of a table, by the index of its root entity.
-  mutating func giveIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
+  mutating func assignIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
     for object in inserted[given.seen...] {
       if object.state == .inserted, given.final(object.rowID) == nil, let table = object.map?.table {
         given.give(try nextID(table), to: object.rowID, table: table)

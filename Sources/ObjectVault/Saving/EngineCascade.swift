@@ -15,11 +15,11 @@ extension SavePlanner {
     // Built once, on first use: the relationships whose delete rules depend on whether a member is
     // deleted too, by destination.
     lazy var strict = Dictionary(
-      grouping: mapping.relationships.filter { !Self.spares($0) }, by: { $0.destination.index })
+      grouping: mapping.relationships.filter { !Self.isIndependentOfOtherDeletions($0) }, by: { $0.destination.index })
     for entity in mapping.entities where owners.contains(entity.index) {
       for relationship in entity.relationships where relationship.deleteRule == .cascade {
         let others = { strict[relationship.destination.index] ?? [] }
-        if try isLeftToEngine(relationship, of: entity, beside: others) {
+        if try mayCascadeInEngine(relationship, of: entity, beside: others) {
           left.insert(ObjectIdentifier(relationship))
         }
       }
@@ -30,13 +30,13 @@ extension SavePlanner {
   /// Whether the engine's cascade may delete the members of one relationship.
   /// - Parameter beside: The relationships with the same destination whose delete rules depend on whether
   ///   a member is deleted too.
-  private func isLeftToEngine(
+  private func mayCascadeInEngine(
     _ relationship: RelationshipMapping, of owner: EntityMapping, beside others: () -> [RelationshipMapping]
   ) throws -> Bool {
     let destination = relationship.destination
     guard case .inverseColumn = relationship.storage, !owner.isInHierarchy, !destination.isInHierarchy,
       destination.danglingReferrers.isEmpty,
-      destination.relationships.allSatisfy(Self.concernsItAlone),
+      destination.relationships.allSatisfy(Self.affectsNoOtherObject),
       others().allSatisfy({ $0 === relationship }), maps[destination.index].isEmpty
     else { return false }
     // A plan deletes members before their owner, the engine deletes the owner first. Triggers of either
@@ -46,7 +46,7 @@ extension SavePlanner {
 
   /// Whether no other object is deleted or loses a reference when an object with this relationship is
   /// deleted.
-  private static func concernsItAlone(_ relationship: RelationshipMapping) -> Bool {
+  private static func affectsNoOtherObject(_ relationship: RelationshipMapping) -> Bool {
     guard relationship.deleteRule == .nullify else { return false }
     if relationship.hasMembers || relationship.inverseSlot != nil { return !relationship.inverseHasColumn }
     return !relationship.owner.isRequired[relationship.slot]
@@ -54,7 +54,7 @@ extension SavePlanner {
 
   /// Whether the delete rule has the same effect whether or not a member is deleted along with another
   /// object.
-  private static func spares(_ relationship: RelationshipMapping) -> Bool {
+  private static func isIndependentOfOtherDeletions(_ relationship: RelationshipMapping) -> Bool {
     switch relationship.deleteRule {
     case .cascade: true
     case .deny: false

@@ -24,7 +24,7 @@ package enum MemberOrdering {
   package static let gap: Int64 = 1 << 16
 
   /// Returns places for `count` members after the last one; nil if the numbers would overflow.
-  package static func places(_ count: Int, behind last: Int64?) -> [Int64]? {
+  package static func places(_ count: Int, after last: Int64?) -> [Int64]? {
     var place = last ?? 0
     var places: [Int64] = []
     places.reserveCapacity(count)
@@ -47,12 +47,12 @@ package enum MemberOrdering {
   package static func changes(_ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)]) -> [Int64: Int64]
   {
     let ranks = Dictionary(uniqueKeysWithValues: stored.enumerated().map { ($1.member, $0) })
-    let staying = longestRise(wanted.map { ranks[$0] })
+    let staying = longestRisingSubsequence(wanted.map { ranks[$0] })
     return fitted(wanted, stored: stored, staying: staying) ?? renumbered(wanted, stored)
   }
 
   /// Returns the indexes of a longest rising subsequence of a list, which contains no nil element.
-  package static func longestRise(_ ranks: [Int?]) -> [Int] {
+  package static func longestRisingSubsequence(_ ranks: [Int?]) -> [Int] {
     // For each length, the index of the lowest possible last element of a rising subsequence of that
     // length.
     var ends: [Int] = []
@@ -89,7 +89,7 @@ package enum MemberOrdering {
       if start < end {
         let places: [Int64]?
         if end == wanted.count {
-          places = Self.places(end - start, behind: last)
+          places = Self.places(end - start, after: last)
         } else {
           places = above.flatMap { Self.places(end - start, from: below, to: $0) }
         }

@@ -12,7 +12,7 @@ package struct PendingChanges {
   /// The number of objects in `inserted` that were deleted again.
   private(set) var forgotten = 0
   /// Whether pending objects may still refer to a new object that was deleted again.
-  private(set) var mayReferToForgotten = false
+  private(set) var mayReferToDiscarded = false
   /// Saved objects with an overlay, including some that were refreshed afterwards.
   package private(set) var updated: [ManagedObject] = []
   /// The number of objects in `updated` that were refreshed and have no change.
@@ -90,9 +90,9 @@ package struct PendingChanges {
   }
 
   /// Notes that a new object was deleted again.
-  mutating func didForget() {
+  mutating func didDiscardNew() {
     forgotten += 1
-    mayReferToForgotten = true
+    mayReferToDiscarded = true
     guard forgotten > 16, forgotten * 2 > inserted.count else { return }
     inserted.removeAll { $0.state != .inserted }
     forgotten = 0

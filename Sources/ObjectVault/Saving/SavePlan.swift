@@ -107,7 +107,7 @@ package struct PlannedDeletion {
   func going(_ entity: EntityMapping) -> RowIDSet { gathered[entity.index].all }
 
   /// The ids of all objects that are deleted, by the index of their entity.
-  package var goingIDs: [[Int64]] { gathered.map(\.all.ids) }
+  package var deletedIDsByEntity: [[Int64]] { gathered.map(\.all.ids) }
 
   /// Whether an object is deleted. In an inheritance hierarchy, the row with this id may belong to any of
   /// its entities.
@@ -150,7 +150,7 @@ package struct PlannedIDs {
 
   /// Assigns the ids that were issued before the save: see `AssignedIDs`.
   /// - Returns: The objects without such an id.
-  mutating func assignGiven(_ given: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
+  mutating func assignIssuedIDs(_ given: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
     guard !given.isEmpty else { return objects }
     return objects.filter { object in
       guard let id = given.final(object.rowID) else { return true }

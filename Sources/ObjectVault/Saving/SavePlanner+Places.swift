@@ -37,10 +37,10 @@ extension SavePlanner {
     let id = plan.ids.final(owner.rowID)
     if !order.isRearranged {
       let stored = try storeState(new, relationship, of: owner)
-      let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
-      let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
-      if let places = MemberOrdering.places(behind.count, behind: last) {
-        return zip(behind, places).map { MemberPlace(owner: id, member: $0, place: $1) }
+      let after = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
+      let last = after.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
+      if let places = MemberOrdering.places(after.count, after: last) {
+        return zip(after, places).map { MemberPlace(owner: id, member: $0, place: $1) }
           + stored.values.filter { $0.place != nil }
       }
     }

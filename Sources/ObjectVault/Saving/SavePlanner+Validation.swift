@@ -5,10 +5,10 @@ internal import CipherSQLite
 extension SavePlanner {
   /// Chooses the new and changed objects that are written, and checks their values.
   mutating func validate() throws {
-    plan.inserted = newOfOne ?? grouped(those(of: pending.inserted) { $0.state == .inserted })
-    for (entity, objects) in plan.inserted where entity.hasToOne { releaseForgotten(objects, entity) }
+    plan.inserted = newObjectsOfOneEntity ?? grouped(those(of: pending.inserted) { $0.state == .inserted })
+    for (entity, objects) in plan.inserted where entity.hasToOne { releaseDeletedNewTargets(objects, entity) }
     plan.updated = changed
-    for (entity, objects) in plan.updated where entity.hasToOne { releaseForgotten(objects, entity) }
+    for (entity, objects) in plan.updated where entity.hasToOne { releaseDeletedNewTargets(objects, entity) }
     var failures: [ValidationFailure] = []
     for (entity, objects) in plan.inserted + plan.updated { check(objects, of: entity, failures: &failures) }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
@@ -16,7 +16,7 @@ extension SavePlanner {
 
   /// All new objects, if they are of one entity and nothing is deleted; otherwise nil. This is the usual
   /// case for many objects, and takes one pass.
-  private var newOfOne: [EntityObjects]? {
+  private var newObjectsOfOneEntity: [EntityObjects]? {
     let objects = pending.inserted
     guard plan.deletion.isEmpty, let map = objects.first?.map,
       objects.allLent({ $0.state == .inserted && $0.isIn(map) })
@@ -39,8 +39,8 @@ extension SavePlanner {
   }
 
   /// If the new target of a to-one was deleted before it was saved, sets the to-one to nil.
-  private mutating func releaseForgotten(_ objects: [ManagedObject], _ entity: EntityMapping) {
-    guard pending.mayReferToForgotten || !plan.deletion.isEmpty else { return }
+  private mutating func releaseDeletedNewTargets(_ objects: [ManagedObject], _ entity: EntityMapping) {
+    guard pending.mayReferToDiscarded || !plan.deletion.isEmpty else { return }
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
       for slot in entity.storedSlots where entity.isToOne[slot] {

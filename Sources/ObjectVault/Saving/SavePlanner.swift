@@ -51,14 +51,14 @@ package struct SavePlanner {
     var tables = pending.given.tables
     for (entity, objects) in byTable(plan.inserted) {
       tables.remove(entity.index)
-      try giveIDs(to: plan.ids.assignGiven(pending.given, to: objects), entity)
+      try assignIDs(to: plan.ids.assignIssuedIDs(pending.given, to: objects), entity)
     }
     // If an object was assigned an id and deleted again, other code may have the id, so it must not be
     // issued again.
-    for table in tables.sorted() { try giveIDs(to: [], mapping.entities[table]) }
+    for table in tables.sorted() { try assignIDs(to: [], mapping.entities[table]) }
   }
 
-  private mutating func giveIDs(to objects: [ManagedObject], _ entity: EntityMapping) throws {
+  private mutating func assignIDs(to objects: [ManagedObject], _ entity: EntityMapping) throws {
     let promised = maps[entity.index].highest
     plan.ids.assign(try reader.freeIDs(objects.count, of: entity, promised: promised), to: objects, entity)
   }

@@ -20,7 +20,7 @@ extension SaveWriter {
     guard starts.count > 1 else { return (sorted, []) }
     var (inRuns, alone): ([ManagedObject], [ManagedObject]) = ([], [])
     for (start, end) in zip(starts, starts.dropFirst() + [sorted.count]) {
-      if end - start < RowChanges.leastRun {
+      if end - start < RowChanges.smallestRun {
         alone += sorted[start..<end]
       } else {
         inRuns += sorted[start..<end]
@@ -36,7 +36,7 @@ extension SaveWriter {
   ///     collisions are noted.
   /// - Returns: The objects after the colliding one, which are not written. Restarting the run after each
   ///   collision would be quadratic.
-  func feedChanges(
+  func updateInOneStatement(
     _ sorted: [ManagedObject], of entity: EntityMapping, slots: [Int],
     collide: (ManagedObject, _ columns: Set<String>) -> Void
   ) throws -> ArraySlice<ManagedObject> {

@@ -113,7 +113,7 @@ extension SaveWriter {
       return entity.isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot]
     }
     let own = SQLValue.integer(plan.ids.final(object.rowID))
-    return try connection.value(sql: entity.holderSQL(key), values + [own])?.int64
+    return try connection.value(sql: entity.uniqueKeyHolderSQL(key), values + [own])?.int64
   }
 
   /// Returns the new object whose final id in a table is `id`.

@@ -5,27 +5,27 @@ internal import CipherSQLite
 extension SaveWriter {
   func delete() throws {
     guard !plan.deletion.isEmpty else { return }
-    try recordLinksThatGo()
+    try recordDeletedLinks()
     for (index, slot, ids) in plan.deletion.released {
       let entity = mapping.entities[index]
       let firesTriggers = try firesTriggers(entity)
       for batch in ids.chunked(batchSize) {
         try recordReleases(entity, slot: slot, ids: batch)
         _ = try naming(entity, ids: batch) { ids in
-          let sql = entity.releaseSQL(slot, count: ids.count, undoesAlone: firesTriggers)
+          let sql = entity.nullifySQL(slot, count: ids.count, failureUndoesStatement: firesTriggers)
           return try connection.execute(sql: sql, ids.map { .integer($0) })
         }
       }
     }
-    try unlinkRowsThatGo()
+    try unlinkDeletedRows()
     try deleteRows()
   }
 
   /// Deletes the links of deleted rows. The engine does so itself while it enforces foreign keys; while
   /// migration steps run, it does not enforce them.
-  private func unlinkRowsThatGo() throws {
+  private func unlinkDeletedRows() throws {
     guard try connection.value("PRAGMA foreign_keys") == 0 else { return }
-    for (table, side, ids) in endsThatGo {
+    for (table, side, ids) in endsOfDeletedRows {
       for id in ids {
         try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(id)])
       }
@@ -42,7 +42,7 @@ extension SaveWriter {
       guard "\(error)".contains("trigger recursion") else { throw error }
       // Rows of one level refer to each other. Their references are cleared first. Foreign keys are
       // checked at the commit.
-      try cutApart()
+      try clearReferencesWithinLevels()
       try deleteLevels()
     }
   }
@@ -58,7 +58,7 @@ extension SaveWriter {
       for batch in level.ids.chunked(Self.deletedAtOnce) {
         let count = try naming(entity, ids: batch) { try deleteRows($0, entity) }
         guard count < batch.count else { continue }
-        for few in batch.chunked(batchSize) { try requireGone(few, entity) }
+        for few in batch.chunked(batchSize) { try requireDeleted(few, entity) }
       }
     }
   }
@@ -133,18 +133,18 @@ extension SaveWriter {
 
   /// Checks that rows no longer exist. If a row was missing, it was deleted along with another one. If a
   /// row still exists, a trigger kept it.
-  private func requireGone(_ ids: [Int64], _ entity: EntityMapping) throws {
-    let left = try connection.value(sql: entity.presentSQL(count: ids.count), ids.map { .integer($0) })
+  private func requireDeleted(_ ids: [Int64], _ entity: EntityMapping) throws {
+    let left = try connection.value(sql: entity.lowestExistingIDSQL(count: ids.count), ids.map { .integer($0) })
     if let id = left?.int64 { throw ignored(entity, id: id, what: "deleted") }
   }
 
-  private func cutApart() throws {
+  private func clearReferencesWithinLevels() throws {
     for entity in mapping.entities {
       let slots = entity.storedSlots.filter { entity.isToOne[$0] }
       guard !slots.isEmpty else { continue }
       for batch in plan.deletion.rows(entity).chunked(batchSize) {
         try connection.execute(
-          sql: entity.cutSQL(slots, count: batch.count), batch.map { .integer($0) })
+          sql: entity.clearToOnesSQL(slots, count: batch.count), batch.map { .integer($0) })
       }
     }
   }

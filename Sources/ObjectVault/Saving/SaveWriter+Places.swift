@@ -12,7 +12,7 @@ extension SaveWriter {
             [member.place.map { .integer($0) } ?? .null, .integer(member.member), .integer(member.owner)])
           _ = try statement.step()
           statement.reset()
-          if connection.changes == 0 { try requireNoSuch(member, planned.relationship) }
+          if connection.changes == 0 { try requireMemberGone(member, planned.relationship) }
         }
       }
     }
@@ -20,7 +20,7 @@ extension SaveWriter {
 
   /// Handles a place that was not written. If the member still exists, a trigger prevents the write,
   /// which is an error. Otherwise another connection has removed the member.
-  private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
+  private func requireMemberGone(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
     throw ignored(

@@ -56,7 +56,7 @@ extension SaveWriter {
   }
 
   /// Records the rows that are to be deleted, before anything is written.
-  func recordRowsThatGo() throws {
+  func recordDeletedRows() throws {
     guard record != nil else { return }
     for level in plan.deletion.levels {
       let entity = mapping.entities[level.entity]
@@ -73,10 +73,10 @@ extension SaveWriter {
   }
 
   /// Records the links of the rows that are to be deleted.
-  func recordLinksThatGo() throws {
+  func recordDeletedLinks() throws {
     guard record != nil else { return }
     var gone: Set<ChangeSet.Link> = []
-    for (table, side, ids) in endsThatGo {
+    for (table, side, ids) in endsOfDeletedRows {
       for batch in ids.chunked(batchSize) {
         let links = try connection.query(
           sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
@@ -93,7 +93,7 @@ extension SaveWriter {
 extension SaveWriter {
   /// The ids of the deleted rows, for each join table and each end (source or target) at which they may
   /// be.
-  var endsThatGo: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
+  var endsOfDeletedRows: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
     var ends: [(table: JoinTable, isSource: Bool, ids: [Int64])] = []
     for relationship in mapping.relationships {
       // Each table once: the inverse of the relationship has the same table.

@@ -6,13 +6,13 @@ internal import CipherSQLite
 extension SaveWriter {
   /// Inserts new rows.
   func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    if try canFeed(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
+    if try canInsertInOneStatement(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
   }
 
   /// Whether new rows are inserted in one statement. Not if there are only a few rows. Not if the table
   /// has triggers: the engine then reads all rows before it inserts the first one, so it is unknown which
   /// row fails, and the statement would override the conflict handling of the triggers.
-  private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
+  private func canInsertInOneStatement(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
     try objects.count > 4 && !firesTriggers(entity)
   }
 
@@ -92,12 +92,12 @@ extension SaveWriter {
   /// Updates the changed columns of existing rows. Each statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
-      for (changed, objects) in byShape(objects) { try update(objects, of: entity, changed: changed) }
+      for (changed, objects) in byChangedColumns(objects) { try update(objects, of: entity, changed: changed) }
     }
   }
 
   /// Groups changed objects by the columns that changed.
-  private func byShape(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
+  private func byChangedColumns(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
     // Read once: each access to the plan copies it with all its references.
     let plan = plan
     // Mostly all objects have the same changed columns.
@@ -128,9 +128,9 @@ extension SaveWriter {
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
     var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
-    alone += try feedChanges(inRuns, of: entity, slots: slots) { collided.append(($0, $1)) }
+    alone += try updateInOneStatement(inRuns, of: entity, slots: slots) { collided.append(($0, $1)) }
     if !alone.isEmpty {
-      try connection.withStatement(sql: entity.updateSQL(slots, undoesAlone: !isQuiet)) { statement in
+      try connection.withStatement(sql: entity.updateSQL(slots, failureUndoesStatement: !isQuiet)) { statement in
         for object in alone {
           try unlessColliding(object) {
             try update(object, of: entity, slots: slots, with: statement)

@@ -41,7 +41,7 @@ final class SaveWriter {
       try RowIDs(connection: connection, reserved: reservedIDs).take(
         ids, of: entity.root.name, isLast: isLast)
     }
-    try recordRowsThatGo()
+    try recordDeletedRows()
     let places = try placesBefore()
     try writeRowsInAnyOrder()
     do {

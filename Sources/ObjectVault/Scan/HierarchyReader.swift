@@ -37,8 +37,8 @@ struct HierarchyReader {
   func read(_ statement: Statement, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (statement.int64(0), statement.int64(1))
     let member = try member(number: isMixed ? statement.int64(2) : 1, id: id)
-    let (object, isNews) = member.reader.relative(id, version: version)
-    if isNews {
+    let (object, isNewer) = member.reader.relative(id, version: version)
+    if isNewer {
       let row = unsafe packer.pack(
         statement, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
       unsafe member.reader.fill(object, version: version, row: row, in: packer.page)
@@ -51,8 +51,8 @@ struct HierarchyReader {
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (row.int64(0), row.int64(1))
     let member = try member(number: isMixed ? row.int64(2) : 1, id: id)
-    let (object, isNews) = member.reader.relative(id, version: version)
-    if isNews {
+    let (object, isNewer) = member.reader.relative(id, version: version)
+    if isNewer {
       let cells = unsafe try packer.pack(
         row, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
       unsafe member.reader.fill(object, version: version, row: cells, in: packer.page)
@@ -76,7 +76,7 @@ extension RowReader {
   /// Returns the object of a row of an entity that shares its table, and whether the row is newer than
   /// the object. An object of another entity with the row's id becomes invalid: another writer has
   /// changed the row's entity.
-  @inline(__always) func relative(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
+  @inline(__always) func relative(_ id: Int64, version: Int64) -> (ManagedObject, isNewer: Bool) {
     guard let known = map.find(id), known.map !== map else { return object(id, version: version) }
     // The object's pending changes cannot be saved: its row does not exist any more.
     if known.overlay != nil, let entity = known.entity {

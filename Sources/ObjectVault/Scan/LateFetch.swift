@@ -37,14 +37,14 @@ struct LateFetch {
       return found.count == ids.count ? found : nil
     }
     var found = try scan.rows(order.rising)
-    return order.putBack(&found) ? found : nil
+    return order.restoreGivenOrder(&found) ? found : nil
   }
 
   private func note(_ found: [ManagedObject]) {
     let isScattered = RowIDOrder.isScattered(found.lazy.map(\.rowID))
     // The fetch has its result: if the check fails for any reason, a later fetch repeats it.
-    let wasAsked = try? lookup.note(isScattered: isScattered) { try scan.ground.withConnection(isFit) }
-    if wasAsked == true { scan.ground.keep(lookup, of: scan.entity) }
+    let wasExamined = try? lookup.note(isScattered: isScattered) { try scan.ground.withConnection(isFit) }
+    if wasExamined == true { scan.ground.keep(lookup, of: scan.entity) }
   }
 
   /// Returns whether the query plans of ids and rows are equal, except that the ids are read from the

@@ -39,13 +39,13 @@ extension RowCollecting {
       try run(text, with: values, on: connection) { while try $0.step() { try take($0) } }
       return found
     case .handedOver(let text), .split(let text, _):
-      try connection.handRows(to: self) {
+      try connection.deliverRows(to: self) {
         try run(text, with: values, on: connection) { while try $0.step() {} }
       }
       return found
     case .placed(let text):
       var places: [Int] = []
-      try connection.handRows(to: self) {
+      try connection.deliverRows(to: self) {
         try run(text, with: values, on: connection) { statement in
           while try statement.step() { places.append(Int(statement.int64(0))) }
         }

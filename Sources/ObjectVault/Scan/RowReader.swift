@@ -28,8 +28,8 @@ struct RowReader {
   @inline(__always)
   func read(_ statement: Statement, _ packer: inout RowPacker) -> ManagedObject {
     let version = statement.int64(1)
-    let (object, isNews) = object(statement.int64(0), version: version)
-    if isNews {
+    let (object, isNewer) = object(statement.int64(0), version: version)
+    if isNewer {
       let row = unsafe packer.pack(statement, firstColumn: 2, slots: slots, slotCount: slotCount)
       unsafe fill(object, version: version, row: row, in: packer.page)
     }
@@ -41,8 +41,8 @@ struct RowReader {
   @inline(__always)
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let version = row.int64(1)
-    let (object, isNews) = object(row.int64(0), version: version)
-    if isNews {
+    let (object, isNewer) = object(row.int64(0), version: version)
+    if isNewer {
       let row = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
       unsafe fill(object, version: version, row: row, in: packer.page)
     }
@@ -51,14 +51,14 @@ struct RowReader {
 
   /// Assigns a row that is packed in a page to its object.
   func read(_ row: ScanAhead.Row, in page: RowPage) -> ManagedObject {
-    let (object, isNews) = object(row.id, version: row.version)
-    if isNews { unsafe fill(object, version: row.version, row: row.cells, in: page) }
+    let (object, isNewer) = object(row.id, version: row.version)
+    if isNewer { unsafe fill(object, version: row.version, row: row.cells, in: page) }
     return object
   }
 
   /// Returns the object of a row, and whether the row is newer than the object.
   @inline(__always)
-  func object(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
+  func object(_ id: Int64, version: Int64) -> (ManagedObject, isNewer: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
     // Objects with pending changes, and those with the row's version, stay as they are.
     let isStale = known.isUnread || known.rowVersion != version
@@ -75,15 +75,15 @@ struct RowReader {
     object.rowVersion = version
     unsafe object.row = unsafe row
     object.page = page
-    if hasPairs { tellPartners(of: object) }
+    if hasPairs { notifyPartners(of: object) }
   }
 
   /// Notifies the objects that the row's one-to-ones refer to: these objects may have been read with
   /// another partner.
   @inline(never)
-  private func tellPartners(of object: ManagedObject) {
+  private func notifyPartners(of object: ManagedObject) {
     for pair in pairs {
-      if let id = object.rowCell(pair.slot)?.int64 { pair.map.find(id)?.isLedTo(by: object, pair.inverse) }
+      if let id = object.rowCell(pair.slot)?.int64 { pair.map.find(id)?.noteReference(by: object, pair.inverse) }
     }
   }
 }

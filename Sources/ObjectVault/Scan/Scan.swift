@@ -99,7 +99,7 @@ struct Scan {
         return try connection.query(sql: statements.text, values) { $0.int64(0) }
       }
       let collector = RowIDCollector()
-      try connection.handRows(to: collector) { _ = try connection.execute(sql: text, values) }
+      try connection.deliverRows(to: collector) { _ = try connection.execute(sql: text, values) }
       return collector.ids
     }
   }

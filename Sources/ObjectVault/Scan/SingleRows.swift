@@ -27,7 +27,7 @@ final class SingleRows {
     taker = OneRow(reader, columnCount: entity.columnCount)
     let isHanded = entity.columnCount <= RowFunction.columnLimit
     handing = isHanded ? RowDelivery(to: taker) : nil
-    text = isHanded ? entity.handedRowSQL : entity.rowSQL
+    text = isHanded ? entity.functionRowSQL : entity.rowSQL
   }
 
   /// Returns the object of a row, or nil if there is none.
@@ -46,7 +46,7 @@ final class SingleRows {
     }
     taker.object = nil
     defer { taker.object = nil }
-    try connection.handRows(by: handing) {
+    try connection.deliverRows(by: handing) {
       try connection.withStatement(sql: text, keeping: &statement) { statement in
         try statement.bind(id, at: 1)
         _ = try statement.step()

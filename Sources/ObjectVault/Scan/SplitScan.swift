@@ -51,7 +51,7 @@ struct SplitScan {
         guard other.sharedState == state else { return }
         try begin()
         let packing = PagePacking(entity, hand: hand)
-        try other.handRows(to: packing) { _ = try other.execute(sql: split.above, [.integer(middle)]) }
+        try other.deliverRows(to: packing) { _ = try other.execute(sql: split.above, [.integer(middle)]) }
         try packing.finish()
       }
     }

@@ -44,8 +44,8 @@ final class FetchPlan: Sendable {
 
 extension FetchParameters {
   /// Whether the request is one IN with a list, without a window. The list may be one of ids.
-  fileprivate var isOneList: Bool {
-    guard conditions.count == 1, !isWindow, !leavesOutPending, case .isIn = conditions[0].node else {
+  fileprivate var isSingleList: Bool {
+    guard conditions.count == 1, !isWindow, !excludesPending, case .isIn = conditions[0].node else {
       return false
     }
     return true
@@ -63,7 +63,7 @@ final class FetchPlans: Sendable {
     let isLimited: Bool
     let isOffset: Bool
     let includesSubentities: Bool
-    let leavesOutPending: Bool
+    let excludesPending: Bool
     let templates: [ObjectIdentifier]
     let sort: [FetchParameters.SortKey]
   }
@@ -80,7 +80,7 @@ final class FetchPlans: Sendable {
       self.template = UInt(bitPattern: ObjectIdentifier(template))
       details =
         UInt(selection.rawValue) | (request.limit != nil ? 8 : 0) | (request.offset > 0 ? 16 : 0)
-        | (request.includesSubentities ? 32 : 0) | (request.leavesOutPending ? 64 : 0)
+        | (request.includesSubentities ? 32 : 0) | (request.excludesPending ? 64 : 0)
     }
 
     // The lowest bits of an address are 0, so the combination rarely collides; equal keys have equal
@@ -114,7 +114,7 @@ final class FetchPlans: Sendable {
   init(_ entity: EntityMapping) { self.entity = entity }
 
   /// Discards all plans, so that they are made again when they are next needed.
-  func planAnew() {
+  func discardPlans() {
     known.withLock { $0.removeAll() }
     knownPlain.withLock { $0.removeAll() }
     lookups.withLock { $0.removeAll() }
@@ -159,7 +159,7 @@ final class FetchPlans: Sendable {
     }
     return Key(
       selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
-      includesSubentities: request.includesSubentities, leavesOutPending: request.leavesOutPending,
+      includesSubentities: request.includesSubentities, excludesPending: request.excludesPending,
       templates: templates, sort: request.sort)
   }
 
@@ -190,7 +190,7 @@ final class FetchPlans: Sendable {
     // In a shared table, the ids of a list may be those of other entities' rows, so such a list is not
     // run as `listed`. With descendants, one column is computed, the number of the row's entity.
     let isListed =
-      selection == .objects && !entity.isInHierarchy && statement.order.isEmpty && request.isOneList
+      selection == .objects && !entity.isInHierarchy && statement.order.isEmpty && request.isSingleList
     let ids = isListed ? compiler.listedIDs : nil
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,

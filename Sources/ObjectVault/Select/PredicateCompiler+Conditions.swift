@@ -136,7 +136,7 @@ extension PredicateCompiler {
   /// keeps the engine from searching a list of any length once for each owner.
   private func isOwnID(_ operand: PredicateOperand) -> Bool {
     guard case .path(let path) = operand, scopes.indices.contains(path.depth),
-      scopes[path.depth].servedSlots != nil
+      scopes[path.depth].usableIndexSlots != nil
     else { return false }
     let names = scopes[path.depth].prefix + path.names
     return names.isEmpty || names == ["id"]

@@ -40,8 +40,8 @@ extension PredicateCompiler {
       && !inner.refers(toLessThan: depth)
     // For members that are found by their ids no index is excluded, because nothing is faster than ids.
     if !isSet, let link = members.link {
-      scopes[depth].servedSlots = members.scope.entity.slots(
-        indexedAfter: link, where: equalSlots(inner, depth: depth))
+      scopes[depth].usableIndexSlots = members.scope.entity.slots(
+        indexedAfter: link, where: slotsWithOneValue(inner, depth: depth))
     }
     let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
     let first = members.steps.removeFirst()
@@ -77,7 +77,7 @@ extension PredicateCompiler {
       guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
       guard let relationship = entity.slots[slot].relationship else { break }
       // After the last to-many, the rest belongs to the members' own paths.
-      guard relationship.isToMany || (!steps.isEmpty && leadsToMany(rest, from: entity)) else { break }
+      guard relationship.isToMany || (!steps.isEmpty && containsToMany(rest, from: entity)) else { break }
       let next = newAlias()
       steps += self.steps(relationship, from: alias, to: next)
       if case .inverseColumn = relationship.storage { link = relationship.inverseSlot } else { link = nil }
@@ -94,7 +94,7 @@ extension PredicateCompiler {
       link: link, needs: start.needs)
   }
 
-  private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityMapping) -> Bool {
+  private func containsToMany(_ names: ArraySlice<String>, from entity: EntityMapping) -> Bool {
     var entity = entity
     for name in names {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
@@ -152,9 +152,9 @@ extension PredicateCompiler {
   // MARK: Use of indexes
 
   /// Returns the slots of a scope's own rows that must equal one value for the condition to be true.
-  private func equalSlots(_ node: PredicateNode, depth: Int) -> Set<Int> {
+  private func slotsWithOneValue(_ node: PredicateNode, depth: Int) -> Set<Int> {
     switch node {
-    case .and(let parts): return parts.reduce(into: []) { $0.formUnion(equalSlots($1, depth: depth)) }
+    case .and(let parts): return parts.reduce(into: []) { $0.formUnion(slotsWithOneValue($1, depth: depth)) }
     case .comparison(let left, .equal, let right, []):
       let paths = [left, right].compactMap {
         if case .path(let path) = $0, path.depth == depth { path } else { nil }
@@ -197,7 +197,7 @@ extension PredicateCompiler {
     guard scopes.indices.contains(path.depth) else { return nil }
     var entity = scopes[path.depth].entity
     var names = (scopes[path.depth].prefix + path.names)[...]
-    while leadsToMany(names, from: entity), let name = names.popFirst(),
+    while containsToMany(names, from: entity), let name = names.popFirst(),
       let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship
     {
       entity = relationship.destination

@@ -157,14 +157,14 @@ extension PredicateCompiler {
   }
 
   /// Returns whether the engine may use a column's index, if it has one, to find rows.
-  private func isServed(_ slot: Int, of end: PathEnd, depth: Int) -> Bool {
-    guard let served = scopes[depth].servedSlots, end.alias == scopes[depth].alias else { return true }
+  private func isServed(_ slot: Int, of end: ResolvedPath, depth: Int) -> Bool {
+    guard let served = scopes[depth].usableIndexSlots, end.alias == scopes[depth].alias else { return true }
     return served.contains(slot) || !end.entity.isIndexed(slot)
   }
 
   /// The object at the end of a path's joins, with the rest of the path: an attribute, a to-many or a
   /// to-one with a column. A to-one without a column is always joined, so the rest may be empty after it.
-  struct PathEnd {
+  struct ResolvedPath {
     var alias: Int
     var entity: EntityMapping
     var rest: ArraySlice<String>
@@ -174,13 +174,13 @@ extension PredicateCompiler {
   }
 
   /// Follows the to-ones of a path, and joins them.
-  mutating func walk(_ path: PropertyPath) throws -> PathEnd {
+  mutating func walk(_ path: PropertyPath) throws -> ResolvedPath {
     guard scopes.indices.contains(path.depth) else {
       throw failure("a path begins at an unknown variable", at: path.place)
     }
     let scope = scopes[path.depth]
     let names = scope.prefix.isEmpty ? path.names : scope.prefix + path.names
-    var end = PathEnd(alias: scope.alias, entity: scope.entity, rest: names[...], needs: [])
+    var end = ResolvedPath(alias: scope.alias, entity: scope.entity, rest: names[...], needs: [])
     for index in names.indices {
       let name = names[index]
       // The last step of `user.id` is the column user_id, which needs no join.
@@ -189,7 +189,7 @@ extension PredicateCompiler {
         !relationship.isToMany, !isLast || relationship.isLookedUp
       else { break }
       let join = join(relationship, from: end, path: Array(names[...index]), depth: path.depth)
-      end = PathEnd(
+      end = ResolvedPath(
         alias: join.alias, entity: join.entity, rest: names[(index + 1)...], needs: join.needs,
         lookedUp: relationship.isLookedUp ? relationship : nil)
     }
@@ -197,7 +197,7 @@ extension PredicateCompiler {
   }
 
   private mutating func join(
-    _ relationship: RelationshipMapping, from end: PathEnd, path: [String], depth: Int
+    _ relationship: RelationshipMapping, from end: ResolvedPath, path: [String], depth: Int
   ) -> Join {
     if let known = scopes[depth].joins.first(where: { $0.path == path }) { return known }
     let alias = newAlias()

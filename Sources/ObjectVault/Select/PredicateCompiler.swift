@@ -22,7 +22,7 @@ struct PredicateCompiler {
     ///
     /// When the rows are found by the link to the surrounding statement, these are the slots that follow
     /// the link in the link's index. Another index would find rows of all owners.
-    var servedSlots: Set<Int>?
+    var usableIndexSlots: Set<Int>?
     /// The number of the scope's tables without its joins.
     var tableCount = 1
     // An array: there are few joins, and a dictionary with arrays as keys costs more than it saves.
@@ -134,7 +134,7 @@ struct PredicateCompiler {
       // SQLite has no OFFSET without LIMIT; -1 means no limit.
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
-    if request.leavesOutPending {
+    if request.excludesPending {
       let stays: SQL = "NOT vault_pending(t0.\"id\")"
       statement.condition = statement.condition.map { "(\($0)) AND \(stays)" } ?? stays
     }
@@ -252,7 +252,7 @@ struct FetchParameters: Sendable {
   /// Whether objects of descendants are found, too.
   var includesSubentities = true
   /// Whether the rows that ``Connection/withPendingRows(_:_:)`` sets are excluded.
-  var leavesOutPending = false
+  var excludesPending = false
   /// The error of an invalid key path, which the fetch throws when it runs.
   var failure: StoreError?
 

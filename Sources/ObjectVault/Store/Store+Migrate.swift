@@ -80,7 +80,7 @@ extension Store {
       let record = RunRecord()
       let patience = LockWaiting(path, settings: settings, record: record)
       defer { if record.hasSteps { settings.leaves?(record.outcome) } }
-      return try record.telling {
+      return try record.reportingCommittedSteps {
         try afterMigrations(path, progress: progress, stop: run, atMost: settings.migrationTimeout) {
           patience.begin()
           let connection = try Connection.open(url.filePath, key: key, configuration: configuration)

@@ -117,11 +117,11 @@ extension MigrationRehearsal {
             connection: connection, set: set, progress: settings.progress, makesBackups: false,
             allowedLosses: Set(plan.unallowedLosses), commitsEachStep: settings.commitsEachStep,
             record: record)
-          try record.telling { _ = try runner.run(goal) }
+          try record.reportingCommittedSteps { _ = try runner.run(goal) }
         }
       }
     }
-    (steps, seconds) = (record.laps, Date().timeIntervalSince(start))
+    (steps, seconds) = (record.finishedSteps, Date().timeIntervalSince(start))
   }
 
   /// Returns the error that a run on the store would throw too; nil if there is none. Throws errors that

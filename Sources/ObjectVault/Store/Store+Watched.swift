@@ -27,7 +27,7 @@ extension Store {
     prepare: (Connection) throws -> Void
   ) throws -> MigrationOutcome {
     let record = RunRecord()
-    return try record.telling {
+    return try record.reportingCommittedSteps {
       try afterMigrations(DatabasePath(url.filePath).path, progress: nil, stop: CancellableRun()) {
         let connection = try Connection.open(url.filePath, key: key)
         defer { connection.close() }

@@ -58,7 +58,7 @@ struct StoreOpening: Sendable {
     // even if a symbolic link changes.
     let file = try DatabasePath(url.filePath)
     let record = RunRecord()
-    let opened = try record.telling {
+    let opened = try record.reportingCommittedSteps {
       guard limit != nil else {
         var steps = steps
         return try Store.afterMigrations(file.path, progress: progress, stop: stop) {
@@ -142,7 +142,7 @@ struct StoreOpening: Sendable {
       do { return try lead(connection, isNew: isNew, by: set, record: record) } catch let error as StoreError
       {
         attempts += 1
-        guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
+        guard error.isDueToOtherSteps, attempts < Self.maximumAttempts else { throw error }
         // Tries again only if another program has changed the steps since they were read. Otherwise the
         // error is correct.
         let now = try StoreHistory.read(connection)
@@ -212,7 +212,7 @@ struct StoreOpening: Sendable {
 
 extension StoreError {
   /// Whether the store has other steps, or more, than this program.
-  fileprivate var isOfOtherSteps: Bool {
+  fileprivate var isDueToOtherSteps: Bool {
     switch self {
     case .historyConflict, .storeIsNewer: true
     default: false

@@ -14,19 +14,19 @@ final class FoldTable: Sendable {
   private typealias Entry = UInt64
   /// Marks a character that Unicode may compose with its neighbours, or that becomes more than seven
   /// bytes.
-  private static let isPart: Entry = 0xFF
+  private static let needsContext: Entry = 0xFF
 
   private let options: StringOptions
-  private let lowers: Bool
+  private let foldsCase: Bool
   /// The pages, indexed by the code point without its last byte; a page is empty until it is needed.
   private let pages = Locked<[[Entry]]>(Array(repeating: [], count: 0x1100))
 
   private init(_ options: StringOptions) {
     self.options = options
-    lowers = options.contains(.caseInsensitive)
+    foldsCase = options.contains(.caseInsensitive)
   }
 
-  /// Returns the folded text; nil when it contains an `isPart` character, and must be folded as a whole.
+  /// Returns the folded text; nil when it contains an `needsContext` character, and must be folded as a whole.
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []
@@ -57,7 +57,7 @@ final class FoldTable: Sendable {
       }
       var entry = pages[page][Int(number & 0xFF)]
       let count = entry & 0xFF
-      guard count != Self.isPart else { return nil }
+      guard count != Self.needsContext else { return nil }
       for _ in 0..<count {
         entry >>= 8
         result.append(UInt8(truncatingIfNeeded: entry))
@@ -74,7 +74,7 @@ final class FoldTable: Sendable {
   }
 
   private func lowered(_ byte: UInt8) -> UInt8 {
-    lowers && byte &- 0x41 < 26 ? byte | 0x20 : byte
+    foldsCase && byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
   /// Returns the character whose UTF-8 begins at an index, and its length in bytes.
@@ -99,17 +99,17 @@ final class FoldTable: Sendable {
 
   private func entry(_ number: UInt32) -> Entry {
     // Surrogates do not occur in text.
-    guard let scalar = Unicode.Scalar(number) else { return Self.isPart }
+    guard let scalar = Unicode.Scalar(number) else { return Self.needsContext }
     let folded = Folding.whole(String(scalar), options)
-    guard folded.utf8.count <= 7, !isPart(scalar), !folded.unicodeScalars.contains(where: isPart) else {
-      return Self.isPart
+    guard folded.utf8.count <= 7, !needsContext(scalar), !folded.unicodeScalars.contains(where: needsContext) else {
+      return Self.needsContext
     }
     return folded.utf8.reversed().reduce(0) { ($0 | Entry($1)) << 8 } | Entry(folded.utf8.count)
   }
 
   /// Returns whether a character may combine with its neighbours once their marks are removed: parts of
   /// Hangul syllables, and spacing marks such as the vowel signs of Indic scripts.
-  private func isPart(_ scalar: Unicode.Scalar) -> Bool {
+  private func needsContext(_ scalar: Unicode.Scalar) -> Bool {
     guard options.contains(.diacriticInsensitive) else { return false }
     switch scalar.value {
     case 0x1100...0x11FF, 0xA960...0xA97F, 0xD7B0...0xD7FF: return true

@@ -25,15 +25,15 @@ package final class TestFolder: Sendable {
 
 /// The suffixes of the files that contain a database after a crash: the file itself, the WAL and the
 /// rollback journal.
-private let sideFiles = ["", "-wal", "-journal"]
+private let databaseFileSuffixes = ["", "-wal", "-journal"]
 
 /// Copies the files of a database as they are, as a process would leave them that is killed at this
 /// moment.
 ///
 /// Closing a file releases all locks that this process has on it. Use this only for a file that no other
 /// process uses.
-func copyAsItLies(_ file: URL, to target: URL) throws {
-  for suffix in sideFiles where FileManager.default.fileExists(atPath: file.path + suffix) {
+func copyDatabaseFiles(_ file: URL, to target: URL) throws {
+  for suffix in databaseFileSuffixes where FileManager.default.fileExists(atPath: file.path + suffix) {
     try FileManager.default.copyItem(atPath: file.path + suffix, toPath: target.path + suffix)
   }
 }

@@ -52,12 +52,12 @@ struct ContentComparison {
       }
     }
     if names == nil { lines += added }
-    return lines + missingLinks + otherOrders
+    return lines + missingLinks + changedOrders
   }
 
   /// Relationships whose members are in another order. Added and removed members are reported by their
   /// objects and links.
-  private var otherOrders: [String] {
+  private var changedOrders: [String] {
     before.orders.sorted { $0.key < $1.key }.compactMap { name, members in
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
       guard parts.count == 2, let final = finalName(of: parts[0]) else { return nil }

@@ -54,7 +54,7 @@ package final class CrashWatch: Sendable {
         guard stride > 0, state.statements % stride == 0, state.error == nil else { return }
         let url = folder.file("\(state.statements).store")
         do {
-          try copyAsItLies(file, to: url)
+          try copyDatabaseFiles(file, to: url)
           state.copies.append(Copy(statement: state.statements, url: url))
         } catch { state.error = error }
       }

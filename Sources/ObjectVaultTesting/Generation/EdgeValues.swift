@@ -16,7 +16,7 @@ extension AttributeType {
   var edgeValues: [SQLValue] {
     switch self {
     case .bool: [.integer(1), .integer(0)]
-    case .int, .int8, .int16, .int32, .uint8, .uint16, .uint32: wholeEdges
+    case .int, .int8, .int16, .int32, .uint8, .uint16, .uint32: integerEdges
     case .float:
       [
         .real(1.5), .real(0), .real(-1.5), .real(0.125), .real(Double(Float.greatestFiniteMagnitude)),
@@ -58,7 +58,7 @@ extension AttributeType {
     }
   }
 
-  private var wholeEdges: [SQLValue] {
+  private var integerEdges: [SQLValue] {
     guard let range = traits.integerRange else { return [] }
     let all = [1, 0, -1, range.upperBound, range.lowerBound, 42, range.upperBound - 1]
     return all.filter(range.contains).map(SQLValue.integer)

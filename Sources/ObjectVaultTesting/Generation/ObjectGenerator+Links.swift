@@ -11,15 +11,15 @@ extension ObjectGenerator {
     switch (relationship.isToMany, back?.isToMany) {
     // The inverse, a to-one, sets these links.
     case (true, false): break
-    case (true, _): connectMany(relationship, of: entity, inverse: back)
-    case (false, false?): connectOne(relationship, entity)
-    case (false, _): try connectEach(relationship, entity)
+    case (true, _): connectManyToMany(relationship, of: entity, inverse: back)
+    case (false, false?): connectOneToOne(relationship, entity)
+    case (false, _): try connectToOne(relationship, entity)
     }
   }
 
   // MARK: To-ones, which may share a target
 
-  private mutating func connectEach(
+  private mutating func connectToOne(
     _ relationship: RelationshipDescription, _ entity: EntityDescription
   ) throws(ObjectShortage) {
     let targets = members(of: relationship.destination).count
@@ -57,7 +57,7 @@ extension ObjectGenerator {
   }
 
   private mutating func target(
-    of relationship: RelationshipDescription, in entity: EntityDescription, for object: MadeObject,
+    of relationship: RelationshipDescription, in entity: EntityDescription, for object: GeneratedObjectNumber,
     at position: Int, among targets: Int, taken: [TakenKeys]
   ) throws(ObjectShortage) -> Int? {
     let isNil = position == 0 || Int.random(in: 0..<5, using: &random) == 0
@@ -76,14 +76,14 @@ extension ObjectGenerator {
   }
 
   /// Returns the values of an object; for each to-one, the position of its target.
-  private func compared(_ object: MadeObject) -> [String: SQLValue] {
+  private func compared(_ object: GeneratedObjectNumber) -> [String: SQLValue] {
     guard let object = made[object.entity]?[object.number] else { return [:] }
     return object.values.merging(object.toOne.mapValues { .integer(Int64($0)) }) { $1 }
   }
 
   // MARK: One-to-ones
 
-  private mutating func connectOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
+  private mutating func connectOneToOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
     // Only the relationship that has the column is set, not its inverse.
     guard relationship.hasColumn else { return }
     let (name, other) = (entity.name, relationship.destination)
@@ -101,7 +101,7 @@ extension ObjectGenerator {
 
   // MARK: Many-to-many
 
-  private mutating func connectMany(
+  private mutating func connectManyToMany(
     _ relationship: RelationshipDescription, of entity: EntityDescription,
     inverse back: RelationshipDescription?
   ) {

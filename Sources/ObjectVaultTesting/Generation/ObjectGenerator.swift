@@ -69,7 +69,7 @@ struct ObjectGenerator {
 }
 
 /// An object that is being generated.
-struct MadeObject: Hashable {
+struct GeneratedObjectNumber: Hashable {
   let entity: String
   let number: Int
 }
@@ -77,9 +77,9 @@ struct MadeObject: Hashable {
 extension ObjectGenerator {
   /// Returns the objects of an entity and its subentities. To-ones refer to them by their position in
   /// this list.
-  func members(of entity: String) -> [MadeObject] {
+  func members(of entity: String) -> [GeneratedObjectNumber] {
     schema.kinds(of: entity).flatMap { kind in
-      (0..<(counts[kind] ?? 0)).map { MadeObject(entity: kind, number: $0) }
+      (0..<(counts[kind] ?? 0)).map { GeneratedObjectNumber(entity: kind, number: $0) }
     }
   }
 }

@@ -66,7 +66,7 @@ extension MigrationLab {
   private static func copy(of url: URL, in folder: TestFolder) throws -> FolderFile {
     guard FileManager.default.fileExists(atPath: url.path) else { throw SQLError.notFound(file: url.path) }
     let file = folder.withFile(LabStore.fileName)
-    try copyAsItLies(url, to: file.url)
+    try copyDatabaseFiles(url, to: file.url)
     return file
   }
 

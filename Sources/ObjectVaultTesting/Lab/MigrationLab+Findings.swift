@@ -46,14 +46,14 @@ extension MigrationLab {
     return try await store.verify()
   }
 
-  static let madeUp =
+  static let generatedValuesAdvice =
     "The objects were generated. If objects of the app never have such values, restrict them: "
     + "lab.rules[\"User.name\"] = { $0 != \"\" }, or lab.values[\"User.name\"] = […]."
 
   /// Runs a part of a check, and adds the place to its errors.
   /// - Parameter refusal: What to do when a step rejects the data that it finds.
   func run<Result>(
-    _ check: String, at place: String, refusal: String = madeUp, _ body: () async throws -> Result
+    _ check: String, at place: String, refusal: String = generatedValuesAdvice, _ body: () async throws -> Result
   ) async throws -> Result {
     do {
       try requireKnownNames()

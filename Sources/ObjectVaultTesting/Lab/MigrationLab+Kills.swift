@@ -85,7 +85,7 @@ private struct MigrationTrial {
 
   private func copy() throws -> FolderFile {
     let copy = try TestFolder(isInMemory: true).withFile(LabStore.fileName)
-    try copyAsItLies(start.url, to: copy.url)
+    try copyDatabaseFiles(start.url, to: copy.url)
     return copy
   }
 
@@ -113,7 +113,7 @@ private struct MigrationTrial {
     let watch = try CrashWatch(file.url, every: stride)
     try migrate(file) { try watch.watch($0) }
     for crash in try watch.copies() {
-      try require(crash.url, isOldOr: after, at: "killed after statement \(crash.statement)")
+      try require(crash.url, isOldStoreOr: after, at: "killed after statement \(crash.statement)")
     }
   }
 
@@ -130,7 +130,7 @@ private struct MigrationTrial {
           + "calls."
       )
     }
-    try require(file.url, isOldOr: after, at: "\(fault)")
+    try require(file.url, isOldStoreOr: after, at: "\(fault)")
   }
 
   /// The end of an advice, with the app's functions to examine: unlike a step's SQL, such a function can
@@ -141,7 +141,7 @@ private struct MigrationTrial {
   }
 
   /// Checks that a store is the old or the new one, and that the next migration completes it.
-  private func require(_ url: URL, isOldOr after: StoreContent, at place: String) throws {
+  private func require(_ url: URL, isOldStoreOr after: StoreContent, at place: String) throws {
     let found: StoreContent
     do { found = try content(url) } catch {
       throw CheckFailure("", at: place, findings: ["the store cannot be read: \(error)"])

@@ -32,7 +32,7 @@ extension MigrationLab {
       try require(
         stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), by: "checkEveryPath",
         at: place,
-        advice: Self.sameAgain)
+        advice: Self.determinismAdvice)
     }
   }
 
@@ -73,11 +73,11 @@ extension MigrationLab {
       throw CheckFailure(
         "checkCreatedEqualsMigrated", at: place, findings: tables + rows,
         advice: ([number.flatMap(step).map { "The difference begins after \(called($0)), \($0.fileName)." }]
-          + [rows.isEmpty ? nil : Self.sameAgain]).compactMap { $0 }.joined(separator: " "))
+          + [rows.isEmpty ? nil : Self.determinismAdvice]).compactMap { $0 }.joined(separator: " "))
     }
   }
 
-  private static let sameAgain =
+  private static let determinismAdvice =
     "The same steps ran on both: everything that they call must return the same each time, unlike random() "
     + "and functions with a state."
 

@@ -49,18 +49,18 @@ extension MigrationLab {
       let model = try migrations.model(at: step.number - 1)
       guard case .operations(let back) = try step.rollback(from: model) else { continue }
       try await run("checkUpDownUp", at: "step \(step.number) \(step.name)") {
-        try await checkRound(step, isComputed: (step.operations + back).contains(where: \.writesRows))
-        try await checkEntered(step)
+        try await checkRoundTrip(step, isComputed: (step.operations + back).contains(where: \.writesRows))
+        try await checkRollbackOfNewObjects(step)
       }
     }
   }
 
-  private func checkRound(_ step: MigrationStep, isComputed: Bool) async throws {
+  private func checkRoundTrip(_ step: MigrationStep, isComputed: Bool) async throws {
     let before = try await filledStore(at: .number(step.number - 1))
     let up = try await before.migrate(to: .number(step.number))
     let down = try await up.migrate(to: .number(step.number - 1))
     let again = try await down.migrate(to: .number(step.number))
-    let advice = Self.advice(onWayBackOf: step)
+    let advice = Self.advice(onRollbackOf: step)
     guard isComputed else {
       try require(
         down.content().differences(from: before.content()), by: "checkUpDownUp", at: "down", advice: advice)
@@ -69,7 +69,7 @@ extension MigrationLab {
     }
     // Values that the step does not write are unchanged, whatever the rollback computes, and no row is
     // missing.
-    let kept = try NameHistory(migrations, from: step.number - 1, to: step.number).thereAndBack
+    let kept = try NameHistory(migrations, from: step.number - 1, to: step.number).keptByRoundTrip
     let comparison = try ContentComparison(
       from: before.content(), to: down.content(), names: kept, mayLose: mayLoseRows)
     let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
@@ -82,13 +82,13 @@ extension MigrationLab {
     }
   }
 
-  private static func advice(onWayBackOf step: MigrationStep) -> String {
+  private static func advice(onRollbackOf step: MigrationStep) -> String {
     "The [down] of \(step.fileName) must undo its [up]; without [down], the rollback is derived from the "
       + "operations. If it deletes rows on purpose, allow that with lab.mayLoseRows."
   }
 
   /// Checks the rollback of objects that were made after the step.
-  private func checkEntered(_ step: MigrationStep) async throws {
+  private func checkRollbackOfNewObjects(_ step: MigrationStep) async throws {
     let later = try await filledStore(at: .number(step.number))
     let down: LabStore
     do { down = try await later.migrate(to: .number(step.number - 1)) } catch StoreError.rowsRefused {
@@ -106,7 +106,7 @@ extension MigrationLab {
     }
     try require(
       lost, by: "checkUpDownUp", at: "down, with objects created after the step",
-      advice: Self.advice(onWayBackOf: step))
+      advice: Self.advice(onRollbackOf: step))
   }
 }
 

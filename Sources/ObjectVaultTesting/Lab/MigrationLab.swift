@@ -134,7 +134,7 @@ extension MigrationLab {
   ) throws -> GeneratedObjects {
     let number = try number(of: version)
     try requireKnownNames()
-    let (values, rules) = try swiftSide(at: number)
+    let (values, rules) = try classValuesAndRules(at: number)
     return try GeneratedObjects(
       checked: migrations.model(at: number), perEntity: objectsPerEntity, seed: seed, links: links,
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
@@ -161,7 +161,7 @@ extension MigrationLab {
 
   /// Returns the values and rules of the app's classes, by the names that their attributes have at an
   /// earlier version.
-  private func swiftSide(at number: Int) throws -> ([String: [SQLValue]], [String: GeneratedObjects.Rule]) {
+  private func classValuesAndRules(at number: Int) throws -> ([String: [SQLValue]], [String: GeneratedObjects.Rule]) {
     guard let model else { return ([:], [:]) }
     let names = try NameHistory(migrations, from: number, to: migrations.version)
     var values: [String: [SQLValue]] = [:]

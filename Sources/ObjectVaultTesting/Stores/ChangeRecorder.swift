@@ -25,7 +25,7 @@ public final class ChangeRecorder: Sendable {
   /// Returns the commits since the last call, in their order.
   /// - Throws: ``CheckFailure`` when the recorder was created during a write, whose commit it missed.
   public func take() throws -> [ChangeSet] {
-    try changes.takeWaiting().map { change in
+    try changes.takeUndelivered().map { change in
       switch change {
       case .committed(let changes): return changes
       case .missed(let commits):

@@ -79,7 +79,7 @@ enum CheckCommand: Command {
     }
     try files.models.last?.validate()
     let review = try files.set.review(files.models)
-    findings += review.faults + review.wayBackFaults
+    findings += review.faults + review.rollbackFaults
     for lost in review.losses where !lost.names.isEmpty {
       findings.append(
         "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")), so a store will refuse it. "

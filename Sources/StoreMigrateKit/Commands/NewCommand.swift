@@ -125,7 +125,7 @@ enum NewCommand: Command {
 
 extension MigrationProposal {
   /// The notes, with the options that settle them.
-  var notesWithOptions: [String] { remarks + servedHints.map { "\($0.note): --rename \($0.renaming)" } }
+  var notesWithOptions: [String] { remarks + doneHints.map { "\($0.note): --rename \($0.renaming)" } }
 }
 
 extension Option {

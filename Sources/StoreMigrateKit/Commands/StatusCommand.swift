@@ -173,7 +173,7 @@ enum StatusCommand: Command {
         store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
         minimumReaderAfterwards: isKnown ? preview.minimumReader : nil),
       migrations: applied(plan, set) + pending(plan, preview: preview, migrations: set)
-        + unfitSteps(all, behind: set, unfit),
+        + unfitSteps(all, after: set, unfit),
       history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.hasOwnTables, hash: preview.modelHash), drift: plan.drift,
       foreignKeys: References(violations: preview.danglingReferences),
@@ -236,7 +236,7 @@ enum StatusCommand: Command {
 
   /// Returns the first step that cannot run, and the later ones, of which nothing is known.
   private static func unfitSteps(
-    _ all: MigrationSet, behind set: MigrationSet, _ unfit: (number: Int, fault: String)?
+    _ all: MigrationSet, after set: MigrationSet, _ unfit: (number: Int, fault: String)?
   ) -> [StepState] {
     guard let unfit else { return [] }
     return all.steps.dropFirst(set.version).map { step in

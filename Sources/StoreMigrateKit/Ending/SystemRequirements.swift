@@ -13,7 +13,7 @@ enum SystemRequirements {
   /// - Throws: ``RefusedError`` with the remedy.
   static func require() throws {
     try requireProc()
-    guard let code = missingThreads(of: threads) else { return }
+    guard let code = threadStartError(of: threads) else { return }
     throw RefusedError(
       code: .failed,
       description:

@@ -11,7 +11,7 @@ protocol FileStateReport: Sendable {
   /// Returns the report for a process that ends in the middle of the command. Temporary files are already
   /// removed, and no uncommitted change of a key will be committed.
   /// - Parameter phase: The progress of a change of the key.
-  func leftBehind(_ phase: CommitGate.Phase) -> String
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String
   /// Whether a failed command may have done part of its work.
   var hasParts: Bool { get }
 }
@@ -38,7 +38,7 @@ struct KeyChange: FileStateReport {
     }
   }
 
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     switch phase {
     case .working, .stopped: asBefore
     case .committing:
@@ -94,7 +94,7 @@ struct Replacement: FileStateReport {
   func found() -> String { Identity(path) == former ? texts.former : texts.new }
   // The new file is renamed in a single operation. Its temporary file is already removed, so that cannot
   // happen any more.
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `encrypt`, `export` or `backup`: the new file has its name, or it does not exist.
@@ -108,7 +108,7 @@ struct NewCopy: FileStateReport {
       ? "\(target) is complete and was compared." : "\(target) was not created; no part of it remains.") + " "
       + source
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After all actions of `slots` but `rotate`: the key file is the former one or the new one.
@@ -123,13 +123,13 @@ struct SlotChange: FileStateReport {
       return "Check it: \(ToolLine("slots", "list", argumentPath(file)))"
     }
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `plan --rehearse`, which changes only a copy. It may fail before the copy exists.
 struct Rehearsing: FileStateReport {
   func found() -> String { "Nothing was changed, and no copy remains." }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `create`, or `baseline` into a new store: the store has its name, or it does not exist.
@@ -140,7 +140,7 @@ struct NewStore: FileStateReport {
     FileManager.default.fileExists(atPath: path)
       ? "\(path) was created, and opens with its key." : "\(path) was not created; no part of it remains."
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `up --vacuum` without pending steps: the file was rewritten, or it was not.
@@ -153,17 +153,17 @@ struct Vacuuming: FileStateReport {
 
   func found() -> String {
     guard let connection = try? Connection.open(store, key: key, configuration: configuration) else {
-      return leftBehind(.stopped)
+      return stateAfterExit(.stopped)
     }
     defer { connection.close() }
     guard let free = try? connection.value("PRAGMA freelist_count")?.int64 else {
-      return leftBehind(.stopped)
+      return stateAfterExit(.stopped)
     }
     return free > 0
       ? "\(store) opens with its key, as before, and keeps its free pages."
       : "\(store) opens with its key, and has no free pages."
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key and has the same content. To check whether it still has free pages: \(info)"
   }
 }
@@ -182,13 +182,13 @@ struct RepeatedSteps: FileStateReport {
   func found() -> String {
     guard let connection = try? Connection.open(store, key: key, configuration: configuration),
       let info = try? StoreInfo(connection)
-    else { return leftBehind(.stopped) }
+    else { return stateAfterExit(.stopped) }
     connection.close()
     return info.generation == generation
       ? "\(store) is unchanged, at version \(version), and opens with its key."
       : "The steps were run again; \(store) is at version \(version), and opens with its key."
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key and is at version \(version), as before. To check whether its last steps "
       + "ran again: \(history)"
   }
@@ -207,13 +207,13 @@ struct NewRecord: FileStateReport {
   func found() -> String {
     guard let connection = try? Connection.open(store, key: key, configuration: configuration),
       let events = try? HistoryEvent.all(connection)
-    else { return leftBehind(.stopped) }
+    else { return stateAfterExit(.stopped) }
     connection.close()
     return events.count { $0.kind == .repaired } == repairs
       ? "The history of \(store) is unchanged, and the store opens with its key."
       : "The steps are recorded as their files are now; \(store) opens with its key."
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key. To check whether its steps were recorded again: \(history)"
   }
 }
@@ -241,7 +241,7 @@ struct MigrationRun: FileStateReport {
       let connection = (try? Connection.open(store, key: key, configuration: configuration))
         ?? (try? Connection.open(store, key: key, configuration: reading)),
       let version = try? connection.userVersion()
-    else { return leftBehind(.stopped) }
+    else { return stateAfterExit(.stopped) }
     let isNone = isNoStore(connection)
     connection.close()
     // A file that `baseline` was to turn into a store. Its version number belongs to another program.
@@ -267,7 +267,7 @@ struct MigrationRun: FileStateReport {
       : "These steps are rolled back, and down continues after them: \(names)."
   }
 
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     guard storeState == nil else {
       return "\(store) opens with its key, and the last complete step is committed. Check: \(status)"
     }

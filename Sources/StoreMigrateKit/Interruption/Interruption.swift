@@ -146,7 +146,7 @@ final class Interruption: Sendable {
     InspectionIndexes.removeAll()
     EchoGuard.restore()
     if case .ends(let aftermath) = answer {
-      let truth = aftermath?.leftBehind(phase) ?? "Nothing was changed."
+      let truth = aftermath?.stateAfterExit(phase) ?? "Nothing was changed."
       say("\(Self.said(number)) \(truth)")
     }
     _exit(ExitCode(signal: number).rawValue)

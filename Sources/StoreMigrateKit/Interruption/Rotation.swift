@@ -34,7 +34,7 @@ struct Rotation: FileStateReport {
     return said(renewed: stores.indices.filter { numbers[$0] != before[$0] })
   }
 
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
     switch phase {
     case .working, .stopped: said(renewed: Array(0..<place))
     case .committing:

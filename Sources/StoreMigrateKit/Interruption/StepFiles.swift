@@ -31,7 +31,7 @@ struct RenamedSteps: FileStateReport {
         : "Restore their names, then run the command again:")
       + lines.joined()
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `squash`: the fold is written and the files that it replaces are removed, or no step was folded.
@@ -56,7 +56,7 @@ struct FoldedFiles: FileStateReport {
       : "\(step.fileName) replaces the other steps, but some of their files remain. "
         + "\(Self.finish(step.number, folder))"
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 
   static func finish(_ number: Int, _ folder: URL) -> String {
     "Complete the squash: \(ToolLine("squash", "--to", "\(number)", "-m", folder.path))"
@@ -92,7 +92,7 @@ struct GeneratedTexts: FileStateReport {
     return
       "Not yet written: \(left.joined(separator: ", ")). Write them: \(folder.embedLine)"
   }
-  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 
   private static func holds(_ generated: (file: URL, text: Data)) -> Bool {
     FileManager.default.contents(atPath: generated.file.path) == generated.text

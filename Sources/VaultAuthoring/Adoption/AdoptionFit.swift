@@ -218,12 +218,12 @@ struct AdoptionFit {
           member.name, rows: member.rows,
           because:
             "the steps have no such entity, so the objects would become objects of "
-            + "\(place.standIn(for: member).name)")
+            + "\(place.closestEntity(for: member).name)")
       }
     }
     let kind = place.kindName.map { [($0, place.kinds { $0.name })] } ?? []
     guard place.model.isInHierarchy(place.entity) else { return kind }
-    return kind + [(EntityColumn.name, place.kinds { place.standIn(for: $0).name })]
+    return kind + [(EntityColumn.name, place.kinds { place.closestEntity(for: $0).name })]
   }
 
   private mutating func add(_ links: AdoptedLinks, of adoption: Adoption, to model: Schema) {

@@ -64,7 +64,7 @@ struct AdoptionPlace {
 
   /// The entity of the steps whose objects the rows become: the one of the same name, or else that of the
   /// closest ancestor.
-  func standIn(for member: AdoptedEntity) -> EntityDescription {
+  func closestEntity(for member: AdoptedEntity) -> EntityDescription {
     var next: AdoptedEntity? = member
     // Limits the loop: an entity has fewer ancestors than there are entities.
     for _ in source.all {
@@ -84,7 +84,7 @@ struct AdoptionPlace {
   var parts: [(name: String, rows: Int64)] {
     var parts: [(name: String, rows: Int64)] = []
     for member in source.all {
-      let name = standIn(for: member).name
+      let name = closestEntity(for: member).name
       if let index = parts.firstIndex(where: { $0.name == name }) {
         parts[index].rows += member.rows
       } else {

@@ -48,7 +48,7 @@ extension CoreDataAdoption {
         ))
     }
     let found = assigned(columns, root: root, use: use)
-    tellPlaces(of: found, root, use)
+    notePlaces(of: found, root, use)
     return found
   }
 
@@ -179,7 +179,7 @@ extension CoreDataAdoption {
 
   // MARK: Notes
 
-  private mutating func tellPlaces(of columns: [CoreDataColumn], _ root: Int, _ use: ColumnUse) {
+  private mutating func notePlaces(of columns: [CoreDataColumn], _ root: Int, _ use: ColumnUse) {
     let hierarchy = draft.hierarchy(of: root)
     guard hierarchy.count > 1 else { return }
     let name = draft.entities[root].entity.name

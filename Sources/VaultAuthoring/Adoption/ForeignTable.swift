@@ -130,7 +130,7 @@ extension ForeignTable {
         isPartial: row.count > 4 && row[4].int64 != 0,
         isSpecial: parts.contains { $0[3].int64 != 0 || $0[4].string?.uppercased() != "BINARY" },
         isForeign: parts.contains { part in
-          part[4].string.map { !Connection.ownCollations.contains($0.uppercased()) } ?? false
+          part[4].string.map { !Connection.builtInCollations.contains($0.uppercased()) } ?? false
         }, isOfKey: row.count > 3 && row[3].string == "pk")
     }
     let taken = Set(columns.map(\.name.asciiLowercased))

@@ -40,7 +40,7 @@ import Testing
   }
 
   private func run(_ keeper: Keeper, _ sql: String) throws -> [Int64] {
-    try connection.handRows(to: keeper) {
+    try connection.deliverRows(to: keeper) {
       try connection.withStatement(sql: sql) { statement in
         var results: [Int64] = []
         while try statement.step() { results.append(statement.int64(0)) }

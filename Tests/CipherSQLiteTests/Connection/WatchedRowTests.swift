@@ -35,7 +35,7 @@ import Testing
   }
 
   private func handOver(_ sql: String, to keeper: Keeper) throws {
-    try connection.handRows(to: keeper) {
+    try connection.deliverRows(to: keeper) {
       try connection.withStatement(sql: sql) { statement in while try statement.step() {} }
     }
   }

@@ -333,7 +333,7 @@ extension NewFiles {
     // The state after a process was killed right after the renaming: the log of a file that has no name any
     // more.
     try folder.write(Data(repeating: 0xF7, count: 5000), to: "a.store")
-    let aside = try #require(try DatabasePath(path).asideLog)
+    let aside = try #require(try DatabasePath(path).renamedLogPath)
     try Data(repeating: 0xF8, count: 5000).write(to: URL(fileURLWithPath: aside))
     unlink(path)
     try folder.write(Data(repeating: 0xF9, count: 6000), to: "a.store")
@@ -354,7 +354,7 @@ extension NewFiles {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
     }
     // The state after a process was killed right before the renaming.
-    let aside = try #require(try DatabasePath(died).asideLog)
+    let aside = try #require(try DatabasePath(died).renamedLogPath)
     #expect(rename(died + "-wal", aside) == 0)
     try folder.write(Data("mine".utf8), to: "died-wal.replaced")
     #expect(try Connection.open(died, key: testKey).value("SELECT count(*) FROM t") == 2)

@@ -119,7 +119,7 @@ private final class Floor: ManagedObject {
     let context = store.makeContext()
     context.delete(try house("0", context))
     try context.save()
-    guard case .committed(let changes)? = feed.takeWaiting().first else {
+    guard case .committed(let changes)? = feed.takeUndelivered().first else {
       Issue.record("no commit was delivered")
       return
     }

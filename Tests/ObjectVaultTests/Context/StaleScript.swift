@@ -103,7 +103,7 @@ final class StaleScript {
       world.parts[part.id.rowID] = Row(text: part.first ?? -1, owner: maker.id.rowID)
       self.parts[number][part.id.rowID] = part
     }
-    _ = changes.takeWaiting()
+    _ = changes.takeUndelivered()
   }
 
   private func changeMaker(_ number: Int) throws {
@@ -169,7 +169,7 @@ final class StaleScript {
     // An object that its own context has deleted stays invalid.
     makers[number][id] = nil
     for part in former.parts.keys where world.parts[part] == nil { parts[number][part] = nil }
-    guard case .committed(let set)? = changes.takeWaiting().last else { throw Mismatch("no commit was told") }
+    guard case .committed(let set)? = changes.takeUndelivered().last else { throw Mismatch("no commit was told") }
     deletions.append((set, former))
   }
 
@@ -178,7 +178,7 @@ final class StaleScript {
     guard !deletions.isEmpty else { return }
     let (set, before) = deletions.remove(at: dice.next(deletions.count))
     try await store.apply(set.inverse)
-    _ = changes.takeWaiting()
+    _ = changes.takeUndelivered()
     note("undo", detail: "\(set.deleted.map(\.rowID))")
     for row in set.deleted {
       if row.entity == "Maker" { world.makers[row.rowID] = before.makers[row.rowID] }
@@ -225,7 +225,7 @@ final class StaleScript {
     }
     note("save", detail: "\(id) in \(number)")
     try saved()
-    if object.state == .loaded { _ = changes.takeWaiting() }
+    if object.state == .loaded { _ = changes.takeUndelivered() }
   }
 
   // MARK: Disturbances

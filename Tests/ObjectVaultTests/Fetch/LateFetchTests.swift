@@ -249,14 +249,14 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
       let order = try #require(RowIDOrder(ids))
       #expect(order.rising == ids.sorted())
       var elements = order.rising.map { "\($0)" }
-      let isBack = order.putBack(&elements)
+      let isBack = order.restoreGivenOrder(&elements)
       #expect(isBack)
       #expect(elements == ids.map { "\($0)" })
     }
     let again = try #require(RowIDOrder([5, 3, 5, 4]))
     #expect(again.rising == [3, 4, 5])
     var three = ["3", "4", "5"]
-    let isBack = again.putBack(&three)
+    let isBack = again.restoreGivenOrder(&three)
     #expect(!isBack && three == ["3", "4", "5"])
   }
 

@@ -84,7 +84,7 @@ import Testing
       #expect(try context.fetch(Author.self).where("age == 41").count() == 80)
       authors[0].name = "author 0"
     }
-    let told = try #require(changes.takeWaiting().first)
+    let told = try #require(changes.takeUndelivered().first)
     guard case .committed(let set) = told else { return }
     #expect(set.updated.count == 80 && Set(set.updated.map(\.rowID)).count == 80)
     let first = try #require(set.updated.first { $0.rowID == 1 })

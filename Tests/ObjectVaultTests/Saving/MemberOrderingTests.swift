@@ -45,11 +45,11 @@ import Testing
     // No place is before a member without a place.
     #expect(MemberOrdering.changes([5, 3, 4], Self.stored(places)).count == 3)
     #expect(MemberOrdering.changes([9, 3, 5, 4], Self.stored(places)).count == 4)
-    #expect(MemberOrdering.places(2, behind: nil) == [MemberOrdering.gap, 2 * MemberOrdering.gap])
+    #expect(MemberOrdering.places(2, after: nil) == [MemberOrdering.gap, 2 * MemberOrdering.gap])
   }
 
   @Test func `places at the ends of the integer range are replaced`() {
-    #expect(MemberOrdering.places(2, behind: .max - MemberOrdering.gap) == nil)
+    #expect(MemberOrdering.places(2, after: .max - MemberOrdering.gap) == nil)
     let ends: [Int64: Int64?] = [1: Int64.min, 2: Int64.max]
     for wanted: [Int64] in [[9, 1, 2], [1, 9, 2], [1, 2, 9], [2, 1]] {
       var places = ends
@@ -77,10 +77,10 @@ import Testing
     #expect(MemberOrdering.changes(wanted, Self.stored(places)).isEmpty)
   }
 
-  @Test func `longestRise finds the longest ascending sequence`() {
-    #expect(MemberOrdering.longestRise([]) == [])
-    #expect(MemberOrdering.longestRise([nil, 3, nil]) == [1])
-    #expect(MemberOrdering.longestRise([3, 0, 1, nil, 2, 0]) == [1, 2, 4])
-    #expect(MemberOrdering.longestRise([4, 3, 2, 1, 0]).count == 1)
+  @Test func `longestRisingSubsequence finds the longest ascending sequence`() {
+    #expect(MemberOrdering.longestRisingSubsequence([]) == [])
+    #expect(MemberOrdering.longestRisingSubsequence([nil, 3, nil]) == [1])
+    #expect(MemberOrdering.longestRisingSubsequence([3, 0, 1, nil, 2, 0]) == [1, 2, 4])
+    #expect(MemberOrdering.longestRisingSubsequence([4, 3, 2, 1, 0]).count == 1)
   }
 }

@@ -14,7 +14,7 @@ import Testing
     let before = bench.memory
     let plan = try bench.plan()
     let id = situation == .new ? -1 : Int64(1)
-    #expect(plan.deletion.goingIDs == [[1], situation.isRelated ? [id] : []])
+    #expect(plan.deletion.deletedIDsByEntity == [[1], situation.isRelated ? [id] : []])
     let rows = [[1], situation.isRelated && id > 0 ? [id] : []]
     #expect(plan.deletion.levels.map(\.ids) == rows.filter { !$0.isEmpty })
     #expect(plan.inserted.isEmpty && plan.released.isEmpty && plan.deletion.released.isEmpty)
@@ -23,10 +23,10 @@ import Testing
 
   @Test func `members that are not in memory are left to the engine if there is no listener`() throws {
     let bench = try PlanBench(.toMany, .cascade, .inFile)
-    #expect(try bench.plan(isHeard: false).deletion.goingIDs == [[1], []])
-    #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
+    #expect(try bench.plan(isHeard: false).deletion.deletedIDsByEntity == [[1], []])
+    #expect(try bench.plan().deletion.deletedIDsByEntity == [[1], [1]])
     let known = try PlanBench(.toMany, .cascade, .fault)
-    #expect(try known.plan(isHeard: false).deletion.goingIDs == [[1], [1]])
+    #expect(try known.plan(isHeard: false).deletion.deletedIDsByEntity == [[1], [1]])
   }
 
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
@@ -40,7 +40,7 @@ import Testing
         try bench.plan()
       }
     } else {
-      #expect(try bench.plan().deletion.goingIDs == [[1], []])
+      #expect(try bench.plan().deletion.deletedIDsByEntity == [[1], []])
     }
     #expect(bench.memory == before)
   }
@@ -52,7 +52,7 @@ import Testing
     let bench = try PlanBench(kind, .nullify, situation)
     let before = bench.memory
     let plan = try bench.plan()
-    #expect(plan.deletion.goingIDs == [[1], []])
+    #expect(plan.deletion.deletedIDsByEntity == [[1], []])
     // Only a column at the other end must be cleared.
     let hasColumn = kind == .toMany || kind == .oneToOne
     let isReleased = hasColumn && situation.isKnown
@@ -78,7 +78,7 @@ import Testing
     bench.reader.versions = [1: 2]
     #expect(throws: StoreError.self) { try bench.plan() }
     bench.reader.versions = [:]
-    #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
+    #expect(try bench.plan().deletion.deletedIDsByEntity == [[1], [1]])
   }
 
   @Test func `new objects get ids above the high-water mark`() throws {

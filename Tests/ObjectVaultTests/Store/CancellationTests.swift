@@ -47,7 +47,7 @@ private final class HeldProgress: Progress, @unchecked Sendable {
 ///   read all open files of the process, and calling it for minutes would keep a processor from all other
 ///   tests.
 func watch(
-  behind begun: DispatchSemaphore, _ isTime: @escaping @Sendable () -> Bool,
+  after begun: DispatchSemaphore, _ isTime: @escaping @Sendable () -> Bool,
   _ body: @escaping @Sendable () -> Void
 ) {
   Thread {
@@ -196,7 +196,7 @@ func openings(of url: URL) -> Int {
       try await Store.create(at: url, key: testKey, migrations: set, progress: progress)
     }
     // The file has another name until it is complete.
-    watch(behind: begun, { !folder.names.isEmpty }) {
+    watch(after: begun, { !folder.names.isEmpty }) {
       if way == .task { task.cancel() } else { progress.cancel() }
     }
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -210,7 +210,7 @@ func openings(of url: URL) -> Int {
     ])
     let (url, set) = (lab.url, lab.set)
     let (task, begun) = begin { try await Store.plan(at: url, key: testKey, migrations: set) }
-    watch(behind: begun, { openings(of: url) > 0 }) { task.cancel() }
+    watch(after: begun, { openings(of: url) > 0 }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(lab.folder.names == ["lab.store"])
     let late = Task {

@@ -43,7 +43,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
       defer { isOver.withLock { $0 = true } }
       try await work(progress)
     }
-    watch(behind: begun, { progress.isHeld || isOver.withLock { $0 } }) {
+    watch(after: begun, { progress.isHeld || isOver.withLock { $0 } }) {
       task.cancel()
       progress.release()
     }
@@ -115,7 +115,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     let file = try foreign(folder)
     let names = folder.names
     let (plan, begun) = begin { try await Store.planAdoption(of: file, key: nil) }
-    watch(behind: begun, { openings(of: file) > 0 }) { plan.cancel() }
+    watch(after: begun, { openings(of: file) > 0 }) { plan.cancel() }
     await #expect(throws: CancellationError.self) { try await plan.value }
     let steps = try MigrationSet([try await Store.planAdoption(of: file, key: nil).step])
     let url = folder.url.appendingPathComponent("lab.store")
@@ -146,7 +146,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     for name in own.compactMap({ $0[0].string }) { try connection.executeScript("DROP TABLE \(name)") }
     connection.close()
     let (task, begun) = begin { try await Store.adoptInPlace(url, key: testKey, migrations: steps) }
-    watch(behind: begun, { openings(of: url) > 0 }) { task.cancel() }
+    watch(after: begun, { openings(of: url) > 0 }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     await #expect(throws: StoreError.notAStore(file: url.path)) {
       try await Store.open(at: url, key: testKey)
@@ -166,7 +166,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     let (task, begun) = begin {
       try await Store.repair(at: url, key: testKey, steps: [1], migrations: set, busyTimeout: 20)
     }
-    watch(behind: begun, { openings(of: url) > before }) { task.cancel() }
+    watch(after: begun, { openings(of: url) > before }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     other.rollback()
     other.close()

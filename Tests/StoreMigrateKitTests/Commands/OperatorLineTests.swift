@@ -139,10 +139,10 @@ import Testing
     let line = "store-migrate squash --to 2 --allow-released -m 'My Steps'"
     #expect(released.status == 5 && released.errors.contains(line), "\(released)")
     try write("0004_d", step: "add attribute A.d int optional")
-    let behind = try run("squash --to 4")
+    let after = try run("squash --to 4")
     #expect(
-      behind.status == 5 && behind.errors.contains("squash --to 3 --allow-released -m 'My Steps'"),
-      "\(behind)")
+      after.status == 5 && after.errors.contains("squash --to 3 --allow-released -m 'My Steps'"),
+      "\(after)")
     #expect(try run("squash --to 3 --allow-released").status == 0)
     // No released step is left.
     let rest = try run("squash --to 4")

@@ -12,7 +12,7 @@ struct RowAudit {
   /// Tables outside the model that have foreign keys.
   private let foreignTables: [ReferenceCheck.ForeignTable]
   /// The dangling references of these tables, as far as they have been accepted.
-  private var knownForeign: Set<DanglingReference> = []
+  private var acceptedForeign: Set<DanglingReference> = []
   /// Whether tables have changed since `known` was read, so that its references may have other names now.
   private var isStale = false
   /// The columns that the steps wrote, under their present names.
@@ -31,13 +31,13 @@ struct RowAudit {
   ///   - model: The model of the existing rows; nil for a new store.
   ///   - former: The audit of the earlier steps, if these were committed separately.
   init(
-    _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
+    _ connection: Connection, readers: [String: ValueReader], model: Schema?, after former: RowAudit? = nil
   ) throws {
     (self.connection, self.readers) = (connection, readers)
     written = former?.written ?? []
     foreignTables = try model.map { try ReferenceCheck.foreignTables(connection, $0) } ?? []
     if let model { known = try ReferenceCheck.dangling(connection, model) }
-    knownForeign = try ReferenceCheck.foreign(connection, foreignTables)
+    acceptedForeign = try ReferenceCheck.foreign(connection, foreignTables)
   }
 
   /// Prepares for data blocks that are about to run: reads the dangling references again if tables have
@@ -101,11 +101,11 @@ struct RowAudit {
   private mutating func checkForeign(of step: MigrationStep, by operations: [MigrationOperation]) throws {
     guard !foreignTables.isEmpty else { return }
     let found = try ReferenceCheck.foreign(connection, foreignTables)
-    let fresh = found.subtracting(knownForeign)
+    let fresh = found.subtracting(acceptedForeign)
     guard fresh.isEmpty else {
       throw step.failed(Self.names(of: operations), because: ReferenceCheck.sentence(fresh))
     }
-    knownForeign = found
+    acceptedForeign = found
   }
 
   private static func names(of operations: [MigrationOperation]) -> String {

@@ -50,7 +50,7 @@ struct TypeCheck {
       guard !check.isRead, let type = entity.attribute(named: check.column)?.type,
         let expression = made[check.column]
       else { return true }
-      return !type.takesAll(ofCast: SQLScanner.castType(expression))
+      return !type.canHoldEveryResult(ofCast: SQLScanner.castType(expression))
     }
     guard !open.isEmpty else { return .none }
     try register(on: connection)
@@ -81,7 +81,7 @@ struct TypeCheck {
     entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
         [(toOne.name, toOne.columnName, nil)]
-          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0, orderedName(of: toOne))] }
+          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0, orderedInverseName(of: toOne))] }
             ?? [])
       }
   }
@@ -203,13 +203,13 @@ struct TypeCheck {
           property: relationship.name, column: column, expected: "id of \(relationship.destination)",
           condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'"))
       guard let order = model.orderColumn(of: relationship) else { continue }
-      checks.append(place(order, of: relationship.name, written: orderedName(of: relationship)))
+      checks.append(place(order, of: relationship.name, written: orderedInverseName(of: relationship)))
     }
     return checks
   }
 
   /// Returns the ordered to-many whose positions are stored with a to-one, in the form `Entity.property`.
-  private func orderedName(of toOne: RelationshipDescription) -> String? {
+  private func orderedInverseName(of toOne: RelationshipDescription) -> String? {
     toOne.inverse.map { "\(toOne.destination).\($0)" }
   }
 
@@ -244,7 +244,7 @@ enum RowFaultCondition {
 extension AttributeType {
   /// Whether the type can hold every result of a cast to INTEGER or REAL, including NULL. Always false
   /// for text, because its bytes are unknown.
-  fileprivate func takesAll(ofCast type: String?) -> Bool {
+  fileprivate func canHoldEveryResult(ofCast type: String?) -> Bool {
     switch traits.storage {
     case .integer(let range): type == "INTEGER" && range == Int64.min...Int64.max
     case .real(isSingle: false): type == "REAL" || type == "INTEGER"

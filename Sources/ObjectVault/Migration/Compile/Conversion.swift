@@ -62,7 +62,7 @@ final class ConversionFailures: Sendable {
 
   func note(_ failure: Failure) { first.withLock { $0 = $0 ?? failure } }
 
-  func noteNothing(_ call: Conversion.Call, row: Int64) { nothing.withLock { $0[call] = row } }
+  func noteNil(_ call: Conversion.Call, row: Int64) { nothing.withLock { $0[call] = row } }
 
   /// Returns the reason why a required column has no value.
   /// - Parameter expression: The SQL that computes the column.

@@ -33,23 +33,23 @@ package struct DataBlock: Hashable {
   /// Counts the rows of VALUES lists.
   private struct ValueRows {
     private(set) var count = 0
-    private var (depth, isInList, isBehindComma) = (0, false, false)
+    private var (depth, isInList, isAfterComma) = (0, false, false)
 
     mutating func take(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
       guard piece.kind != .comment, !scanner.isSpace(piece) else { return }
       switch piece.kind == .other ? scanner.sign(of: piece) : " " {
       case "(":
-        if isInList, depth == 0, isBehindComma { count += 1 }
+        if isInList, depth == 0, isAfterComma { count += 1 }
         depth += 1
       case ")": depth -= 1
-      case "," where depth == 0: isBehindComma = true
+      case "," where depth == 0: isAfterComma = true
       case _ where depth == 0:
         isInList =
           piece.kind == .word && piece.range.count == 6 && scanner.text(piece.range).lowercased() == "values"
-        isBehindComma = isInList
+        isAfterComma = isInList
       default: break
       }
-      if depth > 0 { isBehindComma = false }
+      if depth > 0 { isAfterComma = false }
     }
   }
 }

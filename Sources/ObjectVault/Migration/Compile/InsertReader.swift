@@ -58,7 +58,7 @@ struct InsertReader {
   /// Finds the next token.
   private mutating func look() {
     (gap, hasComment) = (scanner.position, false)
-    scanner.passSpaces()
+    scanner.skipSpaces()
     while let piece = scanner.next() {
       switch piece.kind {
       case .comment: hasComment = true
@@ -188,7 +188,7 @@ struct InsertReader {
       ends.append(parts.count)
     } while reader.pass(",")
     // `VALUES (1) UNION ALL SELECT 2` is a query.
-    guard reader.isBehindRows else { return nil }
+    guard reader.isAfterRows else { return nil }
     self = reader
     takeRun()
     return InsertedValues(bytes: taken, parts: parts, ends: ends)
@@ -196,12 +196,12 @@ struct InsertReader {
 
   /// Consumes the rows of a query.
   mutating func passRows() {
-    while next != nil, !isBehindRows { passGroup() }
+    while next != nil, !isAfterRows { passGroup() }
   }
 
   /// Whether the rows have ended: no token is left, or `ON CONFLICT` or `RETURNING` follows (newer
   /// engines).
-  private var isBehindRows: Bool { next == nil || isNext("returning") || isUpsert }
+  private var isAfterRows: Bool { next == nil || isNext("returning") || isUpsert }
 
   /// Whether `ON CONFLICT (` or `ON CONFLICT DO` is next. In `JOIN Conflict ON Conflict.a = …`, Conflict
   /// is a name.
@@ -225,7 +225,7 @@ struct InsertedValues {
 
   /// Whether every value is a number, a string, a blob or NULL, and so cannot depend on what earlier rows
   /// have changed.
-  var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
+  var hasOnlyLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
 
   private static let quote = UInt8(ascii: "'")
 

@@ -131,7 +131,7 @@ struct LinkMove {
   }
 
   /// Removes the table of picked links.
-  var unpicking: [SQL] { picking.isEmpty ? [] : [IDMap.picked.ending] }
+  var pickingCleanup: [SQL] { picking.isEmpty ? [] : [IDMap.picked.ending] }
 
   // MARK: Columns
 
@@ -220,7 +220,7 @@ extension MigrationCompiler {
   }
 
   /// Returns the statements that fill the tables of picked links, and those that drop these tables.
-  func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
+  func pickingStatements() -> (before: [PlannedStatement], after: [PlannedStatement]) {
     func planned(_ statements: (LinkMove) -> [SQL]) -> [PlannedStatement] {
       mapping.moves.flatMap { move in
         statements(move).map {
@@ -228,7 +228,7 @@ extension MigrationCompiler {
         }
       }
     }
-    return (planned(\.picking), planned(\.unpicking))
+    return (planned(\.picking), planned(\.pickingCleanup))
   }
 
   /// Returns the statements that create a table of links under its temporary name and fill it from a

@@ -7,12 +7,12 @@ extension MigrationCompiler {
   /// Returns the operations that change a table: those on its own entities, and those on the other ends
   /// of its references. All names are those at the end of the segment.
   func operations(on table: TableInfo) -> [MigrationOperation] {
-    mapping.trail.operations(on: places(behindReferencesOf: table), of: members(of: table))
+    mapping.trail.operations(on: places(atOtherEndsOf: table), of: members(of: table))
   }
 
   /// Returns the other ends of a table's to-ones, or both ends of its links, before and after the
   /// segment.
-  private func places(behindReferencesOf table: TableInfo) -> Set<PropertyPlace> {
+  private func places(atOtherEndsOf table: TableInfo) -> Set<PropertyPlace> {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
       for entity in after.hierarchy(of: root) { places.formUnion(otherEnds(of: entity, in: after)) }

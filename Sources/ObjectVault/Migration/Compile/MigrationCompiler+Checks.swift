@@ -5,7 +5,7 @@
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  private var owners: ColumnOwners { madeOwners.value { ColumnOwners(after) } }
+  private var owners: ColumnOwners { cachedOwners.value { ColumnOwners(after) } }
 
   /// Returns the check of a unique index over values that may repeat. The check counts the repeated
   /// values; SQLite reports only that there are some.
@@ -15,7 +15,7 @@ extension MigrationCompiler {
     guard index.isUnique else { return [] }
     let kept = keptColumns(of: table, former, origin)
     let owner = owners.owner(of: index.columns, in: table.name)
-    let looking = lookingUp(owner)
+    let looking = inverseOfOneToOne(owner)
     guard !wasUnique(index, in: former, kept: kept), !isEmpty(index, of: table, owner: owner, origin: origin),
       // The values come from a look-up by a unique index, so no value repeats.
       looking == nil || !mapping.wasLookedUp(owner.entity, property: owner.properties[0]),
@@ -28,33 +28,33 @@ extension MigrationCompiler {
     let isSame = isSame(index, owner: owner, origin: origin)
     var check =
       isSame
-      ? Self.sameValues(index, of: table, owner)
+      ? Self.sharedDefaultCheck(index, of: table, owner)
       : looking.map {
-        Self.severalPartners(
+        Self.sharedTargetCheck(
           index, of: table, owner: owner, lookedUpAs: "\($0.entity).\($0.name)", operations: operations)
       }
-        ?? Self.repeatedValues(index, of: table, owner: owner, operations: operations)
+        ?? Self.repeatedValuesCheck(index, of: table, owner: owner, operations: operations)
     check.beforehand =
-      isSame ? sameValuesBefore(owner.entity) : repeatedValuesBefore(index, of: former, kept)
+      isSame ? sharedDefaultQuestion(owner.entity) : repeatedValuesQuestion(index, of: former, kept)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
   /// Returns the inverse if an index is over the column of a one-to-one, such as `Author.passport` for
   /// `Passport.owner`; else nil.
-  private func lookingUp(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
+  private func inverseOfOneToOne(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
       let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
     else { return nil }
     return relationship.inverse.map { (relationship.destination, $0) }
   }
 
-  private static func severalPartners(
+  private static func sharedTargetCheck(
     _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
     lookedUpAs other: String, operations: [MigrationOperation]
   ) -> RowCheck {
     let name = "\(owner.entity).\(owner.properties[0])"
     let remedy =
-      isFilling(operations)
+      hasBackfill(operations)
       ? "filling makes all rows refer to the same object; assign the objects with a transform, then make it "
         + "required"
       : "first clear all references but one with a transform"
@@ -64,7 +64,7 @@ extension MigrationCompiler {
         "%d objects are referenced more than once by \(name), but \(other) allows one; \(remedy)")
   }
 
-  private static func isFilling(_ operations: [MigrationOperation]) -> Bool {
+  private static func hasBackfill(_ operations: [MigrationOperation]) -> Bool {
     operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
   }
 
@@ -76,7 +76,7 @@ extension MigrationCompiler {
     -> [MigrationOperation]
   {
     let all = mapping.trail.operations(of: members(of: table), index: index.columns)
-    if Self.isFilling(all) { return all }
+    if Self.hasBackfill(all) { return all }
     let column = RelationshipDescription.columnName(end.name)
     let makers = mapping.trail.operations(of: [end.entity], column: column).filter {
       if case .made = $0.subject { true } else { false }
@@ -84,13 +84,13 @@ extension MigrationCompiler {
     return makers.isEmpty ? all : makers
   }
 
-  private static func repeatedValues(
+  private static func repeatedValuesCheck(
     _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
     operations: [MigrationOperation]
   ) -> RowCheck {
     let names = owner.properties.joined(separator: ", ")
     let remedy =
-      isFilling(operations)
+      hasBackfill(operations)
       ? "filling gives all objects the same value; give each its own with a transform, then write: add index "
         + "\(owner.entity)(\(names)) unique" : "first make them differ with a transform"
     return RowCheck(
@@ -102,7 +102,7 @@ extension MigrationCompiler {
 
   /// Returns the check for columns that the segment adds with a default. All rows get equal values, so
   /// two rows are too many; no earlier step could have made the values differ.
-  private static func sameValues(
+  private static func sharedDefaultCheck(
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
   ) -> RowCheck {
     let (entity, properties) = owner
@@ -118,23 +118,23 @@ extension MigrationCompiler {
 
   /// Returns the query for a plan, on the table before the segment; nil if the segment computes the
   /// values or moves rows.
-  private func repeatedValuesBefore(
+  private func repeatedValuesQuestion(
     _ index: TableInfo.Index, of former: TableInfo, _ kept: [String: String]
   ) -> RowCheck.Question? {
     let columns = index.columns.compactMap { kept[$0] }.map { SQLName($0) }
-    guard movesNoRow, columns.count == index.columns.count else { return nil }
+    guard keepsRowsInTables, columns.count == index.columns.count else { return nil }
     return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
   /// Returns the query for a plan about new columns with a default. All rows get equal values, so the
   /// query counts the rows if there is more than one. Nil for a new entity, or if the segment moves rows.
-  private func sameValuesBefore(_ entity: String) -> RowCheck.Question? {
-    guard movesNoRow, let former = mapping.entities[entity] else { return nil }
+  private func sharedDefaultQuestion(_ entity: String) -> RowCheck.Question? {
+    guard keepsRowsInTables, let former = mapping.entities[entity] else { return nil }
     return RowCheck.Question(moreThanOneOf: before.place(of: former).rows)
   }
 
   /// Whether no row and no link moves to another table, and no rows are removed from a table that stays.
-  private var movesNoRow: Bool {
+  private var keepsRowsInTables: Bool {
     let finals = Set(mapping.entities.values)
     return mapping.moves.isEmpty && mapping.parentChange == nil
       && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
@@ -155,7 +155,7 @@ extension MigrationCompiler {
   /// Returns the columns that the segment adds to a table; nil if anything else in the table changes.
   /// - Parameter former: The table with this name before the segment.
   func columnsAdded(to table: TableInfo, _ former: TableInfo) -> [String]? {
-    guard movesNoRow, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
+    guard keepsRowsInTables, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
       let origin = origin(of: table), origin.table == table.name
     else { return nil }
     let kept = keptColumns(of: table, former, origin)
@@ -179,7 +179,7 @@ extension MigrationCompiler {
     origin: Origin
   ) -> Bool {
     // A moved row or link may have a value.
-    guard movesNoRow, let entity = after.flattenedEntity(named: owner.entity) else { return false }
+    guard keepsRowsInTables, let entity = after.flattenedEntity(named: owner.entity) else { return false }
     return zip(index.columns, owner.properties).contains { column, property in
       origin.expressions[column] == nil && entity.attribute(named: property)?.defaultValue == nil
     }
@@ -204,7 +204,7 @@ extension MigrationCompiler {
 
   /// Returns the check that a column has no NULL, or that its backfill value exists.
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
-    if let goal = required.goal { return goalCheck(required, in: goal.place, id: goal.id) }
+    if let goal = required.goal { return backfillTargetCheck(required, in: goal.place, id: goal.id) }
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
@@ -215,7 +215,7 @@ extension MigrationCompiler {
   }
 
   /// Returns the check that the backfill value of a to-one is the id of an existing row.
-  private func goalCheck(
+  private func backfillTargetCheck(
     _ required: SegmentMapping.RequiredColumn, in goal: EntityPlace, id: Int64
   ) -> PlannedStatement {
     let condition: SQL = "\(written: required.column) IS NULL AND \(number: id) NOT IN \(goal.ids)"

@@ -13,7 +13,7 @@ extension MigrationCompiler {
 
   /// Removes from `same` all entities of an inheritance hierarchy if one of them is not in it, because
   /// the table that they share changes.
-  static func leaveOutRelatives(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
+  static func removeIncompleteHierarchies(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
     for model in [before, after] {
       for hierarchy in model.hierarchies {
         let names = hierarchy.map(\.name)

@@ -91,10 +91,10 @@ extension MigrationCompiler {
             before.joinTable(of: $0, in: former)
           })
         else { continue }
-        let straight = isSource == wasSource
+        let hasSameDirection = isSource == wasSource
         var expressions = [
-          join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
-          join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
+          join.sourceColumn: quoted(hasSameDirection ? old.sourceColumn : old.targetColumn),
+          join.targetColumn: quoted(hasSameDirection ? old.targetColumn : old.sourceColumn),
         ]
         for (column, end) in [(join.sourceColumn, join.source), (join.targetColumn, join.target)] {
           if let moved = expressions[column].flatMap({ movedID($0, of: old.name, to: end) }) {

@@ -14,7 +14,7 @@ struct MigrationCompiler {
   let after: Schema
   let mapping: SegmentMapping
   /// The owners of the columns after the segment. Computed on demand, because few segments need them.
-  let madeOwners = ComputedOnce<ColumnOwners>()
+  let cachedOwners = ComputedOnce<ColumnOwners>()
 
   /// Entities whose tables and links are unchanged. The segment ignores these; in most steps, most
   /// entities are untouched.
@@ -43,13 +43,13 @@ struct MigrationCompiler {
   /// Returns all statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables(but: untouched)
-    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks() + valueChecks()
+    let checks = mapping.requiredColumns.map(fillingCheck) + moveChecks() + valueChecks()
     var work = TableWork()
     let parents = parentStatements()
     for table in after.tables(but: untouched) where table.name != ownTable?.name {
       add(table, among: old, to: &work)
     }
-    let unused = old.filter { !work.used.contains($0.name) && $0.name != leavingTable?.name }
+    let unused = old.filter { !work.used.contains($0.name) && $0.name != tableMovingIntoParent?.name }
     work.moved.formUnion(unused.map { $0.name.lowercased() })
     let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
@@ -59,14 +59,14 @@ struct MigrationCompiler {
     // Updates of rows must not fire triggers, so the triggers on these tables are dropped meanwhile.
     for rewrite in rewrites { work.moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
-    let (picking, unpicking) = pickings()
+    let (picking, pickingCleanup) = pickingStatements()
     // Raw objects are dropped after the copies, because an expression of a copy may read a view. A change
     // of a parent has no expressions from a person, so there the raw objects are dropped first.
     guard mapping.parentChange == nil else {
       return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
-        + work.indexes + parents.behind + leaving + raw.creations
+        + work.indexes + parents.after + leaving + raw.creations
     }
-    return checks + removals + picking + work.copies + unpicking + raw.drops + work.swaps + dropped
+    return checks + removals + picking + work.copies + pickingCleanup + raw.drops + work.swaps + dropped
       + work.changes + rewrites.map(\.statement) + work.indexes + highWaterMarks() + raw.creations
   }
 
@@ -75,7 +75,7 @@ struct MigrationCompiler {
     guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
       if let filled = movedLinks(to: table) {
         work.copies += filled
-        work.changes = swapIn(table) + work.changes
+        work.changes = renameToFinalName(table) + work.changes
       } else {
         work.changes.append(planned(text: table.createSQL(after.layout(ofTable: table.name)), table))
       }
@@ -94,7 +94,7 @@ struct MigrationCompiler {
       work.moved.formUnion([former.name.lowercased(), table.name.lowercased()])
       work.copies += rebuild(former, as: table, origin: origin)
       work.swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
-      work.changes = swapIn(table) + work.changes
+      work.changes = renameToFinalName(table) + work.changes
       work.indexes += makeIndexes(table, from: former, origin: origin)
     }
   }
@@ -106,7 +106,7 @@ struct MigrationCompiler {
       work.moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
       work.moved.formUnion(released.map { $0.lowercased() })
     }
-    guard let table = leavingTable else { return [] }
+    guard let table = tableMovingIntoParent else { return [] }
     work.moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
     // The table that the rows move to will have indexes with these names.
     work.swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
@@ -120,12 +120,12 @@ struct MigrationCompiler {
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
     var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
-    leaveOutRelatives(of: before, after, &same)
+    removeIncompleteHierarchies(of: before, after, &same)
     // The delete rule for a row depends on the inverse, so the entities at both ends must be unchanged.
     var untouched = same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
     }
-    leaveOutRelatives(of: before, after, &untouched)
+    removeIncompleteHierarchies(of: before, after, &untouched)
     return untouched
   }
 
@@ -175,7 +175,7 @@ struct MigrationCompiler {
         RowCopy(
           source: former.name, target: temporary, columns: columns, expressions: expressions,
           // An expression that reads other rows must see all of them, so the copy is not made in slices.
-          isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows))),
+          isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.hasWindow))),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
       })
@@ -197,7 +197,7 @@ struct MigrationCompiler {
     return !former.columns.contains { quoted($0.name) == expression }
   }
 
-  private func swapIn(_ table: TableInfo) -> [PlannedStatement] {
+  private func renameToFinalName(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
     // Newer engines would rewrite the references to the renamed table. This is turned off, because all SQL

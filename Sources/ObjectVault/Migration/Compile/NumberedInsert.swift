@@ -74,9 +74,9 @@ struct NumberedInsert {
   }
 
   /// Whether the statement only inserts literals, so that statements like it may be merged with it.
-  var isOfLiterals: Bool {
+  var insertsOnlyLiterals: Bool {
     guard isPlain, tail.isEmpty, case .values(let values) = rows else { return false }
-    return values.areLiterals
+    return values.hasOnlyLiterals
   }
 
   /// Appends the rows of another statement, if that inserts literals into the same columns and the merged
@@ -86,8 +86,8 @@ struct NumberedInsert {
   ///   - limit: The maximum number of rows.
   /// - Returns: Whether the rows were appended.
   mutating func take(_ sql: String, entities: EntityNames, limit: Int) -> Bool {
-    if let values = values(ofLike: sql) { return values.areLiterals && append(values, limit: limit) }
-    guard let other = NumberedInsert(sql, entities: entities), other.isOfLiterals,
+    if let values = values(ofLike: sql) { return values.hasOnlyLiterals && append(values, limit: limit) }
+    guard let other = NumberedInsert(sql, entities: entities), other.insertsOnlyLiterals,
       case .values(let values) = other.rows, entity == other.entity, columns == other.columns,
       head == other.head || head[...].trimmed == other.head[...].trimmed
     else { return false }

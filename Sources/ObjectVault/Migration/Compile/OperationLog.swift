@@ -14,7 +14,7 @@ struct OperationLog {
     var property: String?
     var index: [String]?
     /// Whether the operation creates the index.
-    let isAsking: Bool
+    let createsIndex: Bool
 
     /// Whether the operation created the entity. Nothing referred to such an entity before.
     var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
@@ -37,7 +37,7 @@ struct OperationLog {
         entries[index].index = entries[index].index?.map { $0 == name ? new : $0 }
       }
       add(operation, entity: entity, property: new)
-    case .madeIndex(let entity, let names): add(operation, entity: entity, index: names, isAsking: true)
+    case .madeIndex(let entity, let names): add(operation, entity: entity, index: names, createsIndex: true)
     case .droppedIndex(let entity, let names): add(operation, entity: entity, index: names)
     // The parts of a composite are recorded one by one. The statements of raw objects have their
     // operation already.
@@ -47,10 +47,10 @@ struct OperationLog {
 
   private mutating func add(
     _ operation: MigrationOperation, entity: String, property: String? = nil, index: [String]? = nil,
-    isAsking: Bool = false
+    createsIndex: Bool = false
   ) {
     entries.append(
-      Entry(operation: operation, entity: entity, property: property, index: index, isAsking: isAsking))
+      Entry(operation: operation, entity: entity, property: property, index: index, createsIndex: createsIndex))
   }
 
   /// Returns the operations that change some entities or their properties, but not their indexes.
@@ -79,7 +79,7 @@ struct OperationLog {
   /// changed its columns.
   func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
     let asking = entries.filter { entry in
-      guard entry.isAsking, entities.contains(entry.entity), let index = entry.index,
+      guard entry.createsIndex, entities.contains(entry.entity), let index = entry.index,
         index.count == columns.count
       else { return false }
       return zip(index, columns).allSatisfy { Self.lies($0, in: $1) }

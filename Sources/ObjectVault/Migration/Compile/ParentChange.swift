@@ -138,7 +138,7 @@ struct ParentChange {
   /// - Parameter former: An operation to write before the drop of the index, which gives the index to the
   ///   entity itself.
   static func sharing(
-    _ entity: String, _ key: [String], with parent: String, behind former: String? = nil
+    _ entity: String, _ key: [String], with parent: String, after former: String? = nil
   ) -> ModelError {
     let drop = MigrationOperation.dropIndex(entity, key).summary
     return ModelError(

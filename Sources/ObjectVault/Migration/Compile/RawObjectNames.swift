@@ -29,8 +29,8 @@ extension Schema {
             ? "the \(object.title) uses it; drop the \(object.kind.rawValue) first (\(reason))" : reason)
       }
       guard let old = former.rawObject(named: object.name) else { continue }
-      try requireNoneTurnsIntoText(object, former)
-      try requireNoFormerEntity(in: object, former)
+      try requireNoColumnBecomesString(object, former)
+      try requireNoFormerEntityName(in: object, former)
       // In an object that no renaming rewrote, each name must be a table or column exactly if it was one
       // before.
       guard old == object else { continue }
@@ -44,7 +44,7 @@ extension Schema {
 
   /// Refuses a change that leaves no row with an entity name that a raw object compares `_entity` with.
   /// The name is a string literal in the raw object, so no renaming changes it.
-  private func requireNoFormerEntity(in object: RawObject, _ former: Schema) throws(ModelError) {
+  private func requireNoFormerEntityName(in object: RawObject, _ former: Schema) throws(ModelError) {
     guard former.hasHierarchies else { return }
     let words = SQLTemplate.words(object.sql)
     for entity in former.entities
@@ -63,15 +63,15 @@ extension Schema {
 
   /// Refuses a change that removes a column whose name a raw object has in double quotes: without an
   /// error, SQLite would then read the name as a string.
-  private func requireNoneTurnsIntoText(_ object: RawObject, _ former: Schema) throws(ModelError) {
-    let doubtful = SQLTemplate.doubtfulNames(object.sql)
+  private func requireNoColumnBecomesString(_ object: RawObject, _ former: Schema) throws(ModelError) {
+    let doubtful = SQLTemplate.doubleQuotedNames(object.sql)
     if doubtful.isEmpty { return }
     for entity in former.entities {
       guard let now = self.entity(named: entity.name) else { continue }
       let kept = Set(now.columnNames.values.map { $0.lowercased() })
       for (property, column) in entity.columnNames.sorted(by: { $0.key < $1.key })
       where !kept.contains(column.lowercased()) && doubtful.contains(column.lowercased())
-        && former.words(behind: object, column.lowercased())
+        && former.words(after: object, column.lowercased())
           .contains(former.root(of: entity.name).lowercased())
       {
         throw ModelError(
@@ -86,7 +86,7 @@ extension Schema {
   /// Returns the words through which a raw object can refer to a column: the words of its own SQL, and
   /// those of the views that it names, directly or through other views. Views that define the column's
   /// name by AS are omitted.
-  private func words(behind object: RawObject, _ column: String) -> Set<String> {
+  private func words(after object: RawObject, _ column: String) -> Set<String> {
     var (words, waiting): (Set<String>, [RawObject]) = ([], [object])
     var views = rawObjects.filter { $0.kind == .view && $0 != object }
     while let next = waiting.popLast() {

@@ -12,7 +12,7 @@ extension SegmentMapping {
   /// Whether the segment adds a property that has no value in any row yet, neither from a default nor
   /// from its inverse.
   /// - Parameter model: The model after the operations so far.
-  func isGivenNothing(_ entity: String, property name: String, in model: Schema) -> Bool {
+  func hasNoValuesYet(_ entity: String, property name: String, in model: Schema) -> Bool {
     guard isAdded(entity, property: name), !isExpressed(entity, property: name),
       let owner = model.entity(named: entity)
     else {

@@ -8,7 +8,7 @@ internal import CipherSQLite
 ///
 /// A segment must have the effect of its operations one after another. So an operation that reads or
 /// changes a value which the segment only computes starts a new segment: see
-/// ``OperationRules/needsOwnRun(behind:in:)``. The subject of an operation determines how names change;
+/// ``OperationRules/needsOwnSegment(after:in:)``. The subject of an operation determines how names change;
 /// ``OperationRules/fill(_:in:)`` states how values change.
 struct SegmentMapping {
   /// Whether an operation has moved existing rows.
@@ -26,7 +26,7 @@ struct SegmentMapping {
   private(set) var expressions: [String: [String: String]] = [:]
   /// The columns that must have no NULL, under the names before the segment, which no later renaming
   /// changes.
-  private(set) var mustBeFilled: [RequiredColumn] = []
+  private(set) var requiredColumns: [RequiredColumn] = []
   /// For dropped entities and properties: maps the names before the segment to the names at the drop.
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationLog()
@@ -152,7 +152,7 @@ struct SegmentMapping {
   }
 
   /// Requires that a column has no NULL before the segment.
-  mutating func require(_ column: RequiredColumn) { mustBeFilled.append(column) }
+  mutating func require(_ column: RequiredColumn) { requiredColumns.append(column) }
 
   mutating func follow(_ move: LinkMove) {
     moves.append(move)

@@ -52,11 +52,11 @@ extension ForeignObject {
   /// Whether an engine's message has a name that the object uses. The engine checks everything that a
   /// statement uses, and its message does not name the faulty object.
   func isNamed(in message: String) -> Bool {
-    !SQLTemplate.words(message).isDisjoint(with: SQLTemplate.words(sql).subtracting(Self.wordsOfMessages))
+    !SQLTemplate.words(message).isDisjoint(with: SQLTemplate.words(sql).subtracting(Self.engineMessageWords))
   }
 
   /// Words of the engine's messages, which are not names.
-  private static let wordsOfMessages: Set<String> = [
+  private static let engineMessageWords: Set<String> = [
     "no", "such", "table", "column", "columns", "function", "index", "has", "named", "main", "but", "values",
     "were", "expected", "for", "got",
   ]

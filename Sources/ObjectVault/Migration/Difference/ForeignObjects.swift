@@ -46,9 +46,9 @@ struct ForeignObjects {
     let found = try found(connection)
     // Without foreign objects, the layouts of all models are not needed.
     guard !found.isEmpty else { return [] }
-    let doomed = doomed(found, by: steps)
-    let readers = found.filter { $0.type != "index" && !doomed.contains($0) }
-    return doomed.map(\.sentence) + taken(found, from: steps)
+    let silentlyDropped = silentlyDropped(found, by: steps)
+    let readers = found.filter { $0.type != "index" && !silentlyDropped.contains($0) }
+    return silentlyDropped.map(\.sentence) + taken(found, from: steps)
       + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
 
@@ -103,7 +103,7 @@ struct ForeignObjects {
 
   /// Returns the foreign triggers that steps would drop without a notice, by rebuilding their table. A
   /// trigger that this step or an earlier one creates is no longer foreign then.
-  private func doomed(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
+  private func silentlyDropped(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
     // For each rebuilt table, the triggers that the steps up to and including its first rebuild create.
     var claimed: [String: Set<String>] = [:]

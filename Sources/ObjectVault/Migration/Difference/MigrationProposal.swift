@@ -25,11 +25,11 @@ public struct MigrationProposal: Sendable, Hashable {
   /// `User.posts`.
   public let emptied: [String: [String]]
   /// What a person has to check before the step can be used.
-  public var notes: [String] { remarks + servedHints.map(\.note) }
-  /// The notes except those of ``servedHints``.
+  public var notes: [String] { remarks + doneHints.map(\.note) }
+  /// The notes except those of ``doneHints``.
   package let remarks: [String]
   /// Former names in classes whose renaming the steps may have done already.
-  package let servedHints: [RenamingDoubt]
+  package let doneHints: [RenamingDoubt]
 
   /// The operations as lines of a migration file.
   public var lines: [String] { operations.map(\.description) }
@@ -69,7 +69,7 @@ extension MigrationSet {
       losses: compiled?.losses ?? operations.compactMap(\.subject.lost), emptied: compiled?.emptied ?? [:],
       remarks: operations.compactMap { $0.rules.advice(in: renamed) }
         + Self.faults(step, from: model, to: schema),
-      servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
+      doneHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }
 
   /// Refuses renamings that contradict each other, do not fit the old model, or have a name that the new

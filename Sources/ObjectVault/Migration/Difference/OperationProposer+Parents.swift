@@ -12,7 +12,7 @@ extension OperationProposer {
         if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
           setNoParent(entity)
         }
-        dropMisfits(entity, below: parent)
+        dropConflictingProperties(entity, below: parent)
         dropClashes(entity, below: parent)
         dropUniqueness(entity.name, below: parent)
         add(.setParent(entity.name, to: parent))
@@ -63,7 +63,7 @@ extension OperationProposer {
   /// Resolves equal names of properties in an entity and its new ancestors. The ancestor's property is
   /// dropped if only the entity is to have it. Otherwise the entity's own is dropped, unless both are
   /// attributes of one type.
-  private mutating func dropMisfits(_ entity: EntityDescription, below parent: String) {
+  private mutating func dropConflictingProperties(_ entity: EntityDescription, below parent: String) {
     guard let own = present.entity(named: entity.name), let above = present.entity(named: parent) else {
       return
     }

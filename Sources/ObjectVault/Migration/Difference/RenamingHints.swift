@@ -54,7 +54,7 @@ struct RenamingHints {
       renamings.append(next)
       // A name that the class still has gets new values only by its own hint. A name that the class no
       // longer has only gives its values.
-      guard names.contains(old), leadsOut(old) else { return }
+      guard names.contains(old), endsOutsideClass(old) else { return }
       name = old
     }
   }
@@ -62,7 +62,7 @@ struct RenamingHints {
   /// Whether the chain of hints from a name ends at a name that the class no longer has. Then each name
   /// of the chain gets the values of the next one. If the chain is a cycle, or the class still has its
   /// last name, this may have been done already.
-  private func leadsOut(_ name: String) -> Bool {
+  private func endsOutsideClass(_ name: String) -> Bool {
     var (name, seen): (String, Set<String>) = (name, [])
     while names.contains(name), seen.insert(name).inserted {
       guard let next = hints[name] else { return false }

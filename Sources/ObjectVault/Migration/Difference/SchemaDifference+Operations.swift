@@ -207,8 +207,8 @@ struct OperationProposer {
   ) {
     let name = new.name
     let (wasIndexed, isIndexed) = (old.isUnique || old.isIndexed, new.isUnique || new.isIndexed)
-    let isOtherIndex = old.isUnique != new.isUnique || wasIndexed != isIndexed
-    if isOtherIndex && wasIndexed { add(.dropIndex(entity, [name])) }
+    let indexChanges = old.isUnique != new.isUnique || wasIndexed != isIndexed
+    if indexChanges && wasIndexed { add(.dropIndex(entity, [name])) }
     if old.type != new.type {
       let draft = old.type.converts(to: new.type) ? nil : old.type.draft(to: new.type, of: entity, name)
       add(.retype(entity, name, to: new.type, using: draft))
@@ -218,7 +218,7 @@ struct OperationProposer {
     if present.entity(named: entity)?.attribute(named: name)?.defaultValue != new.defaultValue {
       add(.setDefault(entity, name, new.defaultValue))
     }
-    if isOtherIndex && isIndexed {
+    if indexChanges && isIndexed {
       add(.addIndex(entity, IndexDescription(properties: [name], isUnique: new.isUnique)))
     }
   }
@@ -234,8 +234,8 @@ struct OperationProposer {
     // The present description, because an operation on the other end may have changed the inverse.
     let old = present.entity(named: entity)?.relationship(named: new.name)
     // The other end, which has no column, is added later with this one as its inverse.
-    let isNamedThere = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
-    if !isNamedThere, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
+    let isNamedByOtherEnd = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
+    if !isNamedByOtherEnd, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
       for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
         add(.dropIndex(entity, index.properties))
       }

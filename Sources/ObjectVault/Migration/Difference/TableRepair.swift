@@ -20,8 +20,8 @@ struct TableRepair {
     guard isRebuilt else {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
     }
-    var texts = [unmended ?? Self.shell(rebuild)]
-    texts += Array(repeating: unmended == nil ? Self.same : "", count: missing.count + unexpected.count)
+    var texts = [unrepairableReason ?? Self.shell(rebuild)]
+    texts += Array(repeating: unrepairableReason == nil ? Self.same : "", count: missing.count + unexpected.count)
     return (
       Array(texts.prefix(missing.count)),
       zip(unexpected, texts.dropFirst(missing.count)).map { $1 + (kept(line: $0) ?? "") }
@@ -29,7 +29,7 @@ struct TableRepair {
   }
 
   /// The raw objects that a rebuild drops and creates again, such as `trigger ranked`.
-  var remade: Set<String> { isRebuilt && unmended == nil ? Set(raw.map(\.object.title)) : [] }
+  var remade: Set<String> { isRebuilt && unrepairableReason == nil ? Set(raw.map(\.object.title)) : [] }
 
   /// The remedy for a line that another line's remedy covers.
   static let same = " (the same statements fix this)"
@@ -103,7 +103,7 @@ struct TableRepair {
   // MARK: The whole table
 
   /// Why no SQL in the shell repairs the table; nil if SQL can.
-  private var unmended: String? {
+  private var unrepairableReason: String? {
     missing.contains(where: isLost) ? Self.lost : layout.collations.isEmpty ? nil : Self.noDecimals
   }
 
@@ -180,12 +180,12 @@ extension RawStatement {
   fileprivate var table: String? {
     guard object.kind != .view else { return nil }
     var scanner = SQLScanner(create)
-    var isBehindOn = false
+    var isAfterOn = false
     while let piece = scanner.next() {
       guard piece.kind == .word || piece.kind == .text else { continue }
       let text = scanner.text(piece.range).lowercased()
-      if isBehindOn { return piece.kind == .text ? String(text.dropFirst().dropLast()) : text }
-      isBehindOn = piece.kind == .word && text == "on"
+      if isAfterOn { return piece.kind == .text ? String(text.dropFirst().dropLast()) : text }
+      isAfterOn = piece.kind == .word && text == "on"
     }
     return nil
   }

@@ -68,7 +68,7 @@ extension MigrationProposal {
   /// The reasons why a person has to confirm the proposal.
   fileprivate var obstacles: [String] {
     losses.map { "\($0) would be lost" }
-      + doubts.map(\.obstacle) + remarks + servedHints.map { $0.reason(of: "the store has") }
+      + doubts.map(\.obstacle) + remarks + doneHints.map { $0.reason(of: "the store has") }
   }
 }
 

@@ -42,7 +42,7 @@ package final class MigrationMark {
         path, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { return nil }
       if isOurs(descriptor), isLocked(descriptor) {
-        if isAt(path, descriptor) { return descriptor }
+        if isStillFile(path, descriptor) { return descriptor }
         close(descriptor)
         continue
       }
@@ -62,7 +62,7 @@ package final class MigrationMark {
   }
 
   /// Whether the path still names the open file.
-  private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
+  private static func isStillFile(_ path: String, _ descriptor: Int32) -> Bool {
     var (status, found) = (stat(), stat())
     return unsafe fstat(descriptor, &status) == 0 && lstat(path, &found) == 0
       && status.st_ino == found.st_ino && status.st_dev == found.st_dev
@@ -90,7 +90,7 @@ package final class MigrationMark {
 
   deinit {
     // Unlinks before the lock is released: afterwards, the file might already belong to the next owner.
-    if Self.isAt(path, descriptor) { unsafe unlink(path) }
+    if Self.isStillFile(path, descriptor) { unsafe unlink(path) }
     close(descriptor)
     Temporaries.unregister(path)
   }
@@ -103,7 +103,7 @@ package final class MigrationMark {
     let descriptor = unsafe Foundation.open(path, O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    guard isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor) else {
+    guard isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, isStillFile(path, descriptor) else {
       return
     }
     body()

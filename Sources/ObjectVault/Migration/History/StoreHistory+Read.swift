@@ -34,7 +34,7 @@ extension StoreHistory {
       }
     }
     try read.checkIDs()
-    if let (table, reason) = try tables.misshapen() { throw read.damage(table, reason: reason) }
+    if let (table, reason) = try tables.malformedTable() { throw read.damage(table, reason: reason) }
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: modelJSON,
       minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),

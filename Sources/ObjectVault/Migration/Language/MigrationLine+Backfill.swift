@@ -28,7 +28,7 @@ extension MigrationLine {
   }
 
   /// Returns advice for a word that is not a value.
-  static func hint(forValue word: String, behind before: String, _ form: String) -> String {
+  static func hint(forValue word: String, after before: String, _ form: String) -> String {
     switch word {
     case "nil", "null", "NULL":
       return switch before {

@@ -65,7 +65,7 @@ struct MigrationLine {
 
   /// Takes the brace that opens a block; it must be the last word of the line.
   /// - Returns: The number of scalars before the block's SQL.
-  mutating func brace(behind word: String) throws -> Int {
+  mutating func brace(after word: String) throws -> Int {
     guard take("{") else {
       throw failure("{ is missing after \(word)", hint: "write the SQL in braces")
     }
@@ -167,7 +167,7 @@ struct MigrationLine {
     if let value = Double(word.text), value.isFinite { return .real(value) }
     index -= 1
     throw failure(
-      "\"\(word.text)\" is not a value", hint: Self.hint(forValue: word.text, behind: before, form))
+      "\"\(word.text)\" is not a value", hint: Self.hint(forValue: word.text, after: before, form))
   }
 
   mutating func kind(_ kinds: [String]) throws -> String {
@@ -199,7 +199,7 @@ struct MigrationLine {
   }
 
   /// Takes the SQL in the brackets after `using` or `picking`, without changing its text.
-  mutating func expression(behind word: String) throws -> String {
+  mutating func expression(after word: String) throws -> String {
     let before = String(line.scalars[..<(line.sqlColumn ?? line.end)]).utf8.count
     var scanner = SQLScanner(Array(String(line.scalars).utf8), from: before)
     while let scalar = scanner.scalar(at: scanner.position), scalar.properties.isWhitespace {

@@ -37,7 +37,7 @@ extension MigrationStep {
   package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
 
   /// Returns the file's name, with the line of the operation in `[down]` that has a summary.
-  func place(ofWayBack summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
+  func place(ofDownOperation summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
 
   private func place(of summary: String, among operations: [MigrationOperation], _ lines: OperationLines)
     -> String

@@ -37,7 +37,7 @@ struct AddIndex: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     let drop = MigrationOperation.dropIndex(entity, index.properties)
@@ -94,7 +94,7 @@ struct DropIndex: TableOperation {
     model.entities[owner].indexes.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations(model.index(entity, names).map { [.addIndex(entity, $0)] } ?? [])

@@ -23,12 +23,12 @@ extension AttributeMove {
     let isAtSource: Bool
     /// Whether the relationship references an ancestor of the destination. Used only for a move away from
     /// the relationship's owner.
-    let leadsAbove: Bool
+    let referencesAncestor: Bool
   }
 
   /// The checks of rows, in the order in which they run.
   func checks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
-    (isOutward ? outwardChecks(way, moved: moved, in: model) : [inwardCheck(way, model)])
+    (isAwayFromOwner ? checksAwayFromOwner(way, moved: moved, in: model) : [checkTowardsOwner(way, model)])
       + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
   }
 
@@ -38,26 +38,26 @@ extension AttributeMove {
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
   /// A query for the ids in the column: these rows, at the end that has no column, have a partner.
-  func tied(_ way: Way, _ model: Schema) -> SQL {
+  func partnerIDs(_ way: Way, _ model: Schema) -> SQL {
     let holders = model.place(of: way.isAtSource ? source : destination)
     return "SELECT \(way.column) FROM \(holders.tableName) WHERE \(holders.own("\(way.column) NOT NULL"))"
   }
 
   /// The rows of the source that have a value and no partner at the destination, as SQL after `FROM`.
   func lone(_ way: Way, _ model: Schema) -> SQL {
-    let isLone: SQL = way.isAtSource ? "\(way.column) IS NULL" : "\"id\" NOT IN (\(tied(way, model)))"
+    let isLone: SQL = way.isAtSource ? "\(way.column) IS NULL" : "\"id\" NOT IN (\(partnerIDs(way, model)))"
     return "\(model.place(of: source).tableName) WHERE \(isLone) AND (\(hasValue))"
   }
 
   /// The checks of a move away from the relationship's owner. No row of the destination may get several
   /// different values, no value may be on a row whose partner is not of the destination, and for each row
   /// without a partner the move must be able to create one.
-  private func outwardChecks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
+  private func checksAwayFromOwner(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, column) = (own.tableName, way.column)
     var checks: [CompiledStatement] = []
     if way.isAtSource {
-      let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
+      let differs = SQL.joined(moved.map { Self.hasDifferentValues($0.former) }, by: " OR ")
       let leading = own.own("\(column) NOT NULL")
       let shared: SQL = "\(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
       checks.append(
@@ -66,11 +66,11 @@ extension AttributeMove {
           message: "%d objects of \(destination) are referenced by several \(source) with different values; "
             + "first make the values equal, or give each \(source) its own \(destination), with a transform"))
     }
-    if way.leadsAbove {
+    if way.referencesAncestor {
       let isAstray: SQL =
         way.isAtSource
         ? "\(column) NOT NULL AND \(column) NOT IN \(others.ids)"
-        : "\"id\" IN (SELECT \(column) FROM \(others.tableName)) AND \"id\" NOT IN (\(tied(way, model)))"
+        : "\"id\" IN (SELECT \(column) FROM \(others.tableName)) AND \"id\" NOT IN (\(partnerIDs(way, model)))"
       checks.append(
         .check(
           .init(rows: "\(from) WHERE (\(hasValue)) AND \(isAstray)"),
@@ -88,12 +88,12 @@ extension AttributeMove {
           message: "%d objects of \(source) have no \(self.relationship), and none can be created for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
-    return checks + sameDefaults(of: lone, way, model)
+    return checks + defaultKeyChecks(of: lone, way, model)
   }
 
   /// Checks the unique keys for the objects that the move creates, one for each row without a partner.
   /// These objects have default values only.
-  private func sameDefaults(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
+  private func defaultKeyChecks(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in
       let names = key.joined(separator: ", ")
@@ -112,12 +112,12 @@ extension AttributeMove {
   }
 
   /// The check of a move to the relationship's owner: a row of the destination takes each value.
-  private func inwardCheck(_ way: Way, _ model: Schema) -> CompiledStatement {
+  private func checkTowardsOwner(_ way: Way, _ model: Schema) -> CompiledStatement {
     let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
     let isLost: SQL =
       way.isAtSource
       ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(others.ids))"
-      : "\"id\" NOT IN (\(tied(way, model)))"
+      : "\"id\" NOT IN (\(partnerIDs(way, model)))"
     let lost: SQL = "\(from) WHERE (\(hasValue)) AND \(isLost)"
     return .check(
       .init(rows: lost),
@@ -128,7 +128,7 @@ extension AttributeMove {
 
   /// The condition that the rows of a group have different values. They are compared as stored: values that
   /// only a collation treats as equal differ.
-  private static func severalValues(_ attribute: AttributeDescription) -> SQL {
+  private static func hasDifferentValues(_ attribute: AttributeDescription) -> SQL {
     // Compares the values themselves: `quote` cuts a text at a NUL and writes a float with fewer digits.
     let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
     return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
@@ -153,7 +153,7 @@ extension AttributeMove {
     // partner gets one.
     let lacks: SQL =
       way.isAtSource
-      ? "\"id\" NOT IN (\(tied(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
+      ? "\"id\" NOT IN (\(partnerIDs(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
     return [
       .mustBeEmpty(
         RowCheck(
@@ -170,7 +170,7 @@ extension AttributeMove {
     let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
     // Only in a move to the owner can several destination rows get the value of one source row. In the
     // other moves only the default can occur twice.
-    let areShared = !isOutward && !way.isAtSource
+    let areShared = !isAwayFromOwner && !way.isAtSource
     guard attribute.former.isUnique, areShared || filling != nil,
       let entity = model.flattenedEntity(named: destination)
     else { return [] }
@@ -186,7 +186,7 @@ extension AttributeMove {
     ].compactMap { $0 }.joined(separator: " or ")
     let key = UniqueKeyCheck(
       [attribute.to], of: entity, rows: "\(place.tableName)\(place.filter)",
-      others: isOutward ? coming : nil
+      others: isAwayFromOwner ? coming : nil
     ) { _ in value }
     return [
       key?.check(

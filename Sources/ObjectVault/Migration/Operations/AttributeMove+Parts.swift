@@ -36,14 +36,14 @@ extension AttributeMove: CompositeOperation {
   func filled(in model: Schema) -> [TransformAccess.Place] {
     attributes.map { TransformAccess.Place(entity: destination, property: $0.new) }
   }
-  var isOutward: Bool { owner == source }
+  var isAwayFromOwner: Bool { owner == source }
   // All checks run before the first row is written: see AttributeMove+Checks.
   var refusesLate: Bool { false }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
     let way = try way(model)
     let former = try attributes.map { pair throws(ModelError) in try attribute(pair, model) }
-    let moved = zip(passingNames(in: model), zip(attributes, former)).map { name, pair in
+    let moved = zip(temporaryNames(in: model), zip(attributes, former)).map { name, pair in
       Moved(from: pair.0.name, passing: name, to: pair.0.new, former: pair.1)
     }
     var parts: [CompositePart] = moved.map { attribute in
@@ -53,7 +53,7 @@ extension AttributeMove: CompositeOperation {
           AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
     }
     parts += checks(way, moved: moved, in: model).map { .check($0) }
-    parts += isOutward ? outward(way, moved: moved, in: model) : [inward(way, moved: moved, in: model)]
+    parts += isAwayFromOwner ? outward(way, moved: moved, in: model) : [inward(way, moved: moved, in: model)]
     for attribute in moved {
       parts += Self.restored(attribute.former, of: destination, as: attribute.passing)
     }
@@ -66,7 +66,7 @@ extension AttributeMove: CompositeOperation {
 
   /// Returns the first names of the new attributes. Names are unique within an inheritance hierarchy: a new
   /// attribute whose name is still used has a temporary one until the source's attribute is dropped.
-  private func passingNames(in model: Schema) -> [String] {
+  private func temporaryNames(in model: Schema) -> [String] {
     guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
     else { return attributes.map(\.new) }
     let leaving = Set(attributes.map { $0.name.lowercased() })
@@ -82,7 +82,7 @@ extension AttributeMove: CompositeOperation {
   private func way(_ model: Schema) throws(ModelError) -> Way {
     _ = (try model.known(source), try model.known(destination))
     let found = try model.known(owner, inherited: relationship)
-    let other = isOutward ? destination : source
+    let other = isAwayFromOwner ? destination : source
     guard source != destination, owner == source || owner == destination, !found.isToMany,
       model.line(of: other).contains(found.destination)
     else {
@@ -96,7 +96,7 @@ extension AttributeMove: CompositeOperation {
     let name = isAtOwner ? relationship : found.inverse ?? relationship
     return Way(
       property: name, column: SQLName(RelationshipDescription.columnName(name)),
-      isAtSource: isAtOwner == isOutward, leadsAbove: found.destination != destination)
+      isAtSource: isAtOwner == isAwayFromOwner, referencesAncestor: found.destination != destination)
   }
 
   private func attribute(_ pair: PropertyPair, _ model: Schema) throws(ModelError) -> AttributeDescription {
@@ -164,7 +164,7 @@ extension AttributeMove: CompositeOperation {
     }
     let others = model.place(of: destination)
     let isTied: SQL =
-      way.isAtSource ? "\"id\" IN (\(tied(way, model)))" : "\(way.column) NOT NULL"
+      way.isAtSource ? "\"id\" IN (\(partnerIDs(way, model)))" : "\(way.column) NOT NULL"
     return "UPDATE \(table) SET \(SQL.joined(values)) WHERE \(others.own(isTied))"
   }
 
@@ -173,18 +173,18 @@ extension AttributeMove: CompositeOperation {
   /// Records that the relationship changed: rows with a value and no partner now have a new object as
   /// partner.
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
-    guard isOutward, let entity = model.entity(named: owner) else { return }
+    guard isAwayFromOwner, let entity = model.entity(named: owner) else { return }
     trail.moved(
       model.declarer(of: relationship, in: entity)?.name ?? owner, property: relationship, mapping: mapping,
       in: model)
   }
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
-    if isOutward, !isNew(destination) {
+    if isAwayFromOwner, !isNew(destination) {
       return .none(reason: "the objects of \(destination) that it created would remain")
     }
     let former = attributes.compactMap { model.entity(named: source)?.attribute(named: $0.name) }
-    if !isOutward, former.contains(where: { !$0.isOptional && $0.defaultValue != nil }) {
+    if !isAwayFromOwner, former.contains(where: { !$0.isOptional && $0.defaultValue != nil }) {
       return .none(reason: "it is no longer known which objects had no value")
     }
     let back = AttributeMove(

@@ -48,7 +48,7 @@ extension CompositeOperation {
   }
 
   // Each of its parts is checked on its own.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {

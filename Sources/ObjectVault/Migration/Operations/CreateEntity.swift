@@ -43,7 +43,7 @@ struct CreateEntity: TableOperation {
       contentsOf: Schema(entities: [entity]).entities, at: model.entityPlace(entity.name))
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.dropEntity(entity.name)])

@@ -15,7 +15,7 @@ struct CreateRawObject: TableOperation {
       let (kind, name) = try head.rawObject()
       let isUnique = kind == .index && head.take("unique")
       let start = parser.index
-      let sql = try parser.block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
+      let sql = try parser.block(from: head.brace(after: "create raw \(kind.rawValue) \(name)"))
       let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
       if let problem = object.problem {
         throw parser.failure(problem, hint: "write it as SQLite has it after CREATE … NAME", line: start)
@@ -45,7 +45,7 @@ struct CreateRawObject: TableOperation {
     model.rawObjects.sort { $0.name < $1.name }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.dropRawObject(object.kind, object.name)])
@@ -106,7 +106,7 @@ struct DropRawObject: TableOperation {
     model.rawObjects.removeAll { $0.name == name }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])

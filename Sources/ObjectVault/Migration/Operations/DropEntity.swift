@@ -37,7 +37,7 @@ struct DropEntity: TableOperation {
 
   // A segment deletes the rows of a dropped subentity first. Earlier operations, which may read them, need
   // a segment before it.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .none(reason: "its objects are lost")

@@ -30,7 +30,7 @@ struct DropRelationship: TableOperation {
     model.entities[owner].relationships.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.isAdded(entity, property: name)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}

@@ -21,7 +21,7 @@ struct HierarchyMerge {
   private var passing: [String: String] = [:]
   private let isOneTable: Bool
   /// Whether properties of the destination are temporarily optional and without a default.
-  private var isAwaiting = false
+  private var hasSuspendedRequirements = false
 
   init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
     (self.merge, present) = (merge, model)
@@ -36,30 +36,30 @@ struct HierarchyMerge {
     isOneTable = model.root(of: source).name == model.root(of: destination).name
     if !isOneTable, source.parent != nil {
       let parting = MigrationOperation.setParent(source.name, to: nil)
-      try Self.requireNoneLeft(merge, source, in: model)
+      try Self.requireNoInheritedToMany(merge, source, in: model)
       try parting.apply(to: &present)
       parts.append(.operation(parting))
     }
     places = try MergeMapping(merge, in: present)
     if isOneTable {
       try carryRows()
-      try comeBelow()
+      try makeSubentity()
     } else {
       try requireUniqueness(of: source)
-      try dropLost()
-      try renameClashing()
+      try dropUnmapped()
+      try renameConflicting()
       try renameMapped()
-      try comeBelow()
+      try makeSubentity()
       try carryRows()
     }
-    try requireAgain()
+    try restoreRequirements()
     try note(present)
     try fold()
   }
 
   /// Refuses to map an inherited to-many of a source that leaves its hierarchy: the links stay with the
   /// ancestor.
-  private static func requireNoneLeft(
+  private static func requireNoInheritedToMany(
     _ merge: EntityMerge, _ source: EntityDescription, in model: Schema
   ) throws(ModelError) {
     for owner in model.ancestors(of: source) {
@@ -87,7 +87,7 @@ struct HierarchyMerge {
       let parting = MigrationOperation.setParent(former.name, to: nil)
       throw ParentChange.sharing(
         former.name, key, with: merge.destination,
-        behind: former.uniqueKeys.contains(key) ? nil : parting.summary)
+        after: former.uniqueKeys.contains(key) ? nil : parting.summary)
     }
   }
 
@@ -126,7 +126,7 @@ struct HierarchyMerge {
   }
 
   /// Drops attributes without a counterpart in the destination, so that they need not fit into its table.
-  private mutating func dropLost() throws(ModelError) {
+  private mutating func dropUnmapped() throws(ModelError) {
     let mapped = Set(places.attributes.map(\.from.name))
     for attribute in places.source.attributes where !mapped.contains(attribute.name) {
       let indexes = try current(merge.source).indexes.filter { $0.properties.contains(attribute.name) }
@@ -153,7 +153,7 @@ struct HierarchyMerge {
 
   /// Renames relationships whose names the destination uses: unlike attributes, two relationships do not
   /// become one when the source becomes a subentity.
-  private mutating func renameClashing() throws(ModelError) {
+  private mutating func renameConflicting() throws(ModelError) {
     for relationship in places.source.relationships
     where try isTaken(relationship.name, by: merge.destination) {
       try pass(relationship.name)
@@ -194,18 +194,18 @@ struct HierarchyMerge {
     present.declarer(of: property, in: places.destination)?.name
   }
 
-  private mutating func comeBelow() throws(ModelError) {
+  private mutating func makeSubentity() throws(ModelError) {
     guard try current(merge.source).parent != merge.destination else { return }
     for (owner, property, isRequired, value) in awaited {
       if isRequired { try add(.makeOptional(owner, property)) }
       if value != nil { try add(.setDefault(owner, property, nil)) }
     }
-    isAwaiting = true
+    hasSuspendedRequirements = true
     try add(.setParent(merge.source, to: merge.destination))
   }
 
-  private mutating func requireAgain() throws(ModelError) {
-    guard isAwaiting else { return }
+  private mutating func restoreRequirements() throws(ModelError) {
+    guard hasSuspendedRequirements else { return }
     for (owner, property, isRequired, value) in awaited {
       if let value { try add(.setDefault(owner, property, value)) }
       if isRequired { try add(.makeRequired(owner, property, filling: nil)) }
@@ -233,7 +233,7 @@ struct HierarchyMerge {
       try add(.dropRelationship(end.entity.name, end.relationship.name))
     }
     let source = try current(merge.source)
-    let indexes = try indexesBelow(source)
+    let indexes = try indexesOfSubentities(source)
     try add(indexes.map { .dropIndex($0.owner, $0.index.properties) })
     parts.append(.sql(renaming(source)))
     for child in present.children(of: source) { try add(.setParent(child.name, to: merge.destination)) }
@@ -261,7 +261,7 @@ struct HierarchyMerge {
   }
 
   /// The indexes of subentities that use properties of the source, each with its replacement.
-  private func indexesBelow(
+  private func indexesOfSubentities(
     _ source: EntityDescription
   ) throws(ModelError) -> [(owner: String, index: IndexDescription, new: IndexDescription)] {
     var news: [String: String] = [:]

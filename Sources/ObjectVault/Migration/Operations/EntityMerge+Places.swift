@@ -69,10 +69,10 @@ struct MergeMapping {
       }
     }
     let names = try places(by: merge.pairs)
-    try placeAttributes(names)
+    try mapAttributes(names)
     for relationship in source.relationships { try place(relationship, names) }
-    placeOthers()
-    try requireFilling()
+    classifyReferences()
+    try requireValues()
   }
 
   /// Maps the properties of the source that the destination takes over: by a pair, or else by an equal
@@ -129,7 +129,7 @@ struct MergeMapping {
     return ModelError(reason: "there is no property \(entity.name).\(name)\(hint.map { "; \($0)" } ?? "")")
   }
 
-  private mutating func placeAttributes(_ names: [String: String]) throws(ModelError) {
+  private mutating func mapAttributes(_ names: [String: String]) throws(ModelError) {
     for attribute in source.attributes {
       guard let name = names[attribute.name] else {
         losses.append("\(source.name).\(attribute.name)")
@@ -179,11 +179,11 @@ struct MergeMapping {
       hasLinks(relationship, of: source) == hasLinks(new, of: destination)
     else { throw misfit(relationship.name, as: name) }
     if !relationship.isToMany {
-      try placeToOne(relationship, as: new)
+      try mapToOne(relationship, as: new)
     } else if hasLinks(relationship, of: source) {
-      placeLinks(relationship, as: new, names: names)
+      mapLinks(relationship, as: new, names: names)
     } else {
-      try placeMembers(relationship, as: new, names: names)
+      try mapMembers(relationship, as: new, names: names)
     }
   }
 
@@ -195,7 +195,7 @@ struct MergeMapping {
       ? names[back.name] != nil : !relationship.hasColumn
   }
 
-  private mutating func placeToOne(_ relationship: RelationshipDescription, as new: RelationshipDescription)
+  private mutating func mapToOne(_ relationship: RelationshipDescription, as new: RelationshipDescription)
     throws(ModelError)
   {
     guard inverse(of: relationship)?.isToMany != false, inverse(of: new)?.isToMany != false else {
@@ -208,7 +208,7 @@ struct MergeMapping {
     toOnes.append((relationship, new))
   }
 
-  private mutating func placeLinks(
+  private mutating func mapLinks(
     _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) {
     // If both the relationship and its inverse belong to the source, and map to one pair, their links are
@@ -222,7 +222,7 @@ struct MergeMapping {
   }
 
   /// Maps a to-many whose links are in its inverse, a to-one.
-  private mutating func placeMembers(
+  private mutating func mapMembers(
     _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) throws(ModelError) {
     guard let back = inverse(of: relationship), let to = inverse(of: new) else { return }
@@ -238,7 +238,7 @@ struct MergeMapping {
   }
 
   /// Sorts the relationships of other entities that reference the source into dropped and redirected ones.
-  private mutating func placeOthers() {
+  private mutating func classifyReferences() {
     for entity in model.entities where entity.name != source.name {
       for relationship in entity.relationships where relationship.destination == source.name {
         let end = End(entity: entity, relationship: relationship)
@@ -258,7 +258,7 @@ struct MergeMapping {
   }
 
   /// Refuses a merge whose objects would lack a required property of the destination.
-  private func requireFilling() throws(ModelError) {
+  private func requireValues() throws(ModelError) {
     let filled = Set(attributes.map(\.to.name) + toOnes.map(\.to.name))
       .union(shared)
     let missing =

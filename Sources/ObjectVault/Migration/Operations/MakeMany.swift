@@ -21,7 +21,7 @@ struct MakeMany: TableOperation {
     try model.changeNumber(entity, relationship: name, toMany: true)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.movesLinks(of: entity, name, in: model)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
@@ -46,7 +46,7 @@ struct MakeOne: TableOperation {
   static let forms = [
     OperationForm("make", property: "one") { line, entity, name in
       .makeOne(
-        entity, name, picking: line.take("picking") ? try line.expression(behind: "picking") : nil)
+        entity, name, picking: line.take("picking") ? try line.expression(after: "picking") : nil)
     }
   ]
   var text: OperationText {
@@ -66,7 +66,7 @@ struct MakeOne: TableOperation {
 
   // The order is evaluated on the rows before the segment, and a segment has only one table of picked
   // links.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.movesLinks(of: entity, name, in: model)
       || order.map { mapping.picks || mapping.changes(wordsOf: $0) } ?? false
   }

@@ -37,7 +37,7 @@ struct MakeOrdered: TableOperation {
   }
 
   // An order column that an earlier operation of the segment drops cannot be added again in the segment.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     isOrdered && !mapping.dropped.orders.isEmpty
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {

@@ -43,17 +43,17 @@ struct MakeRequired: TableOperation {
     )
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     guard mapping.hasRows(entity) else { return false }
     return mapping.wasLookedUp(entity, property: name)
-      || mapping.isNew(entity, property: name) && !fillsAdded(mapping, in: model)
-        && expressed(mapping, in: model) == nil
+      || mapping.isNew(entity, property: name) && !fillsAddedProperty(mapping, in: model)
+        && earlierExpression(mapping, in: model) == nil
   }
 
   /// The expression by which an earlier operation of the segment computes the attribute; this operation
   /// replaces its NULLs. nil without one or without a backfill value, and for an attribute that the segment
   /// added.
-  private func expressed(_ mapping: SegmentMapping, in model: Schema) -> String? {
+  private func earlierExpression(_ mapping: SegmentMapping, in model: Schema) -> String? {
     guard filling != nil, !mapping.isAdded(entity, property: name),
       model.entity(named: entity)?.attribute(named: name) != nil
     else { return nil }
@@ -62,8 +62,8 @@ struct MakeRequired: TableOperation {
 
   /// Whether the operation fills a property that the segment added without values. Then each row gets the
   /// value in the only copy that the segment makes of the table.
-  private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
-    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, property: name, in: model)
+  private func fillsAddedProperty(_ mapping: SegmentMapping, in model: Schema) -> Bool {
+    guard filling != nil, mapping.hasRows(entity), mapping.hasNoValuesYet(entity, property: name, in: model)
     else {
       return false
     }
@@ -73,9 +73,9 @@ struct MakeRequired: TableOperation {
   }
 
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
-    let isAdded = fillsAdded(mapping, in: model)
+    let isAdded = fillsAddedProperty(mapping, in: model)
     guard
-      let column = isAdded ? "NULL" : expressed(mapping, in: model) ?? mapping.column(entity, property: name)
+      let column = isAdded ? "NULL" : earlierExpression(mapping, in: model) ?? mapping.column(entity, property: name)
     else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling else {
@@ -145,7 +145,7 @@ struct MakeOptional: TableOperation {
     try model.changeAttribute(of: entity, named: name) { $0.isOptional = true }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.isNew(entity, property: name)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}

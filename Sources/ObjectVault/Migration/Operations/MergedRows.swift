@@ -38,7 +38,7 @@ struct MergedRows {
   ) throws(ModelError) {
     (self.places, self.model, self.way) = (places, model, way)
     place = model.place(of: places.source.name)
-    if !comesFromBelow { for (former, new) in places.attributes { carry(former, to: new) } }
+    if !isSubentityAlready { for (former, new) in places.attributes { carry(former, to: new) } }
     for (former, new) in places.toOnes { carry(former, named: name(former.name), to: new) }
     requireDifferent()
     carryRows()
@@ -52,7 +52,7 @@ struct MergedRows {
   }
 
   private var isMoving: Bool { if case .moving = way { true } else { false } }
-  private var comesFromBelow: Bool { if case .staying(fromBelow: true) = way { true } else { false } }
+  private var isSubentityAlready: Bool { if case .staying(fromBelow: true) = way { true } else { false } }
   private func isShared(_ name: String) -> Bool { places.shared.contains(name) }
 
   // MARK: Ids
@@ -152,7 +152,7 @@ struct MergedRows {
     for key in all.uniqueKeys where isMoving || key.contains(where: { given[$0] != nil }) {
       let coming = UniqueKeyCheck(key, of: all, rows: rows, others: others) { property in
         if let value = given[property] { return value }
-        guard !comesFromBelow, !isShared(property) else {
+        guard !isSubentityAlready, !isShared(property) else {
           return "\(identifier: all.relationship(named: property)?.columnName ?? property)"
         }
         return all.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }

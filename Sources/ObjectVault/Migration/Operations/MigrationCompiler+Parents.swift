@@ -10,12 +10,12 @@ extension MigrationCompiler {
     /// Run before any table changes.
     var before: [PlannedStatement] = []
     /// Run after the changes, while the tables that will be dropped still exist.
-    var behind: [PlannedStatement] = []
+    var after: [PlannedStatement] = []
   }
 
   /// The table that an entity leaves for another table: it is dropped once its rows are moved. nil for
   /// other changes.
-  var leavingTable: TableInfo? {
+  var tableMovingIntoParent: TableInfo? {
     guard let change = mapping.parentChange, change.way == .into else { return nil }
     return before.table(of: change.entity)
   }
@@ -50,13 +50,13 @@ extension MigrationCompiler {
       statements.before = planned(triggers.before + rows.statements + triggers.after)
     case .into:
       statements.before = planned(rows.passing)
-      statements.behind = planned(rows.statements + [rows.mark])
+      statements.after = planned(rows.statements + [rows.mark])
     case .out:
       guard let table = ownTable else { break }
       let creation = CompiledStatement.sql(table.createSQL(after.layout(ofTable: table.name)))
       statements.before = planned([creation] + rows.statements)
       // The table that the rows come from uses the names of the indexes until it has changed.
-      statements.behind = planned(
+      statements.after = planned(
         table.indexes.map { .sql(table.indexSQL($0)) } + [rows.mark])
     }
     return statements

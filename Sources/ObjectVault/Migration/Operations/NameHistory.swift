@@ -37,7 +37,7 @@ package struct NameHistory: Sendable {
   }
 
   /// The trail after the steps and their rollback: everything that the steps kept has its former name again.
-  package var thereAndBack: NameHistory {
+  package var keptByRoundTrip: NameHistory {
     var trail = self
     trail.entities = Dictionary(uniqueKeysWithValues: entities.keys.map { ($0, $0) })
     trail.properties = properties.mapValues { names in

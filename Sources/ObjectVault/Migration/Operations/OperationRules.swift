@@ -25,7 +25,7 @@ protocol OperationRules: Sendable {
   /// Whether the operation needs a segment of its own, because it reads or changes something that the
   /// preceding operations of the segment have yet to produce: see ``SegmentMapping``.
   /// - Parameter model: The model before this operation.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool
   /// Records the sources of columns in `mapping`, except names that follow from ``subject``.
   /// - Parameter model: The model before this operation.
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError)
@@ -94,7 +94,7 @@ extension DataOperation {
   var refusesLate: Bool { true }
   func change(_ model: inout Schema) throws(ModelError) {}
   // A data operation is never part of a segment.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {}
 }
 

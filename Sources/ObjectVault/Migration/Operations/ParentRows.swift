@@ -117,7 +117,7 @@ struct ParentRows {
   }
 
   /// To-ones of the rows to entities that the rows no longer belong to.
-  private var astray: [(entity: EntityDescription, relationship: RelationshipDescription)] {
+  private var strayToOnes: [(entity: EntityDescription, relationship: RelationshipDescription)] {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
     return (change.left + change.moved).flatMap { entity in
@@ -130,7 +130,7 @@ struct ParentRows {
   }
 
   private var ownChecks: [CompiledStatement] {
-    astray.filter(\.relationship.isRequired).map { entity, relationship in
+    strayToOnes.filter(\.relationship.isRequired).map { entity, relationship in
       .mustBeEmpty(
         RowCheck(
           .leading, of: entity.name, [relationship.name], at: old,
@@ -221,7 +221,7 @@ struct ParentRows {
       columns.append("\(identifier: relationship.columnName)")
       if change.way == .into, change.moves(relationship.destination) {
         values.append(Self.newID(value))
-      } else if astray.contains(where: { $0.relationship.name == relationship.name }) {
+      } else if strayToOnes.contains(where: { $0.relationship.name == relationship.name }) {
         values.append("CASE WHEN \(isAstray(value)) THEN NULL ELSE \(value) END")
       } else {
         values.append(value)

@@ -31,7 +31,7 @@ struct RenameAttribute: TableOperation {
     model.renameInIndexes(below: entity, property: name, to: new)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.renameAttribute(entity, new, to: name)])

@@ -33,7 +33,7 @@ struct RenameRelationship: TableOperation {
     model.renameInIndexes(below: entity, property: name, to: new)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.renameRelationship(entity, new, to: name)])

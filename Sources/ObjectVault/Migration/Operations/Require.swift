@@ -8,7 +8,7 @@ struct Require: DataOperation {
       var head = try parser.head()
       try head.expect("require")
       let text = try head.string("what is required, as a text,")
-      return .require(text, try parser.block(from: head.brace(behind: "require \"…\"")))
+      return .require(text, try parser.block(from: head.brace(after: "require \"…\"")))
     }
   ]
   var text: OperationText { .sql("require \(MigrationOperation.quoted(sentence))", query) }
@@ -21,7 +21,7 @@ struct Require: DataOperation {
   }
 
   /// The failure when the query returns false.
-  static func isNotSo(_ sentence: String) -> String { "the requirement \"\(sentence)\" is not met" }
+  static func notMet(_ sentence: String) -> String { "the requirement \"\(sentence)\" is not met" }
   /// The failure when the query returns several rows: the others would be ignored.
   static let hasManyRows =
     "its query returns more than one row, but must return one value: SELECT count(*) = 0 FROM … WHERE NOT (…)"

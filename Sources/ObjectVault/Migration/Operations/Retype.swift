@@ -23,7 +23,7 @@ struct Retype: TableOperation {
       if line.take("swift") {
         return [.retypeBySwift(entity, name, to: type, function: try line.name("the function's name"))]
       }
-      return [.retype(entity, name, to: type, using: try line.expression(behind: "using"))]
+      return [.retype(entity, name, to: type, using: try line.expression(after: "using"))]
     }
   ]
   var text: OperationText {
@@ -73,7 +73,7 @@ struct Retype: TableOperation {
 
   // MARK: The file
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     if mapping.isNew(entity, property: name) { return true }
     if case .sql(let sql) = way { return mapping.changes(wordsOf: sql) }
     return false
@@ -84,7 +84,7 @@ struct Retype: TableOperation {
     case .sql(let sql):
       let expression = try SQLNames(model: model).resolved(
         expression: sql, of: entity)
-      if SQLScanner.spansRows(expression), let owner = model.entity(named: entity), model.isInHierarchy(owner)
+      if SQLScanner.hasWindow(expression), let owner = model.entity(named: entity), model.isInHierarchy(owner)
       {
         throw ModelError(
           reason:

@@ -8,7 +8,7 @@ extension SQLTransform: DataOperation {
       try head.expect("sql")
       let access = try head.access()
       return .transform(
-        SQLTransform(try parser.block(from: head.brace(behind: "transform sql\(access.text)")), access))
+        SQLTransform(try parser.block(from: head.brace(after: "transform sql\(access.text)")), access))
     }
   ]
   var text: OperationText { .sql("transform sql\(access.text)", sql) }

@@ -7,7 +7,7 @@ struct Seed: DataOperation {
     OperationForm(block: "seed") { parser in
       var head = try parser.head()
       try head.expect("seed")
-      return .seed(try parser.block(from: head.brace(behind: "seed")))
+      return .seed(try parser.block(from: head.brace(after: "seed")))
     }
   ]
   var text: OperationText { .sql("seed", sql) }

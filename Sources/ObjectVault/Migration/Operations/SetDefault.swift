@@ -33,7 +33,7 @@ struct SetDefault: TableOperation {
   }
 
   // A column filled by an expression does not depend on the default.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.hasRows(entity) && mapping.isAdded(entity, property: name)
       && !mapping.isExpressed(entity, property: name)
   }

@@ -29,7 +29,7 @@ struct SetDeleteRule: TableOperation {
     _ = try model.changeRelationship(of: entity, named: name) { $0.deleteRule = rule }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     model.entity(named: entity)?.relationship(named: name).map {

@@ -24,7 +24,7 @@ struct SetParent: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) { try model.setParent(of: entity, to: parent) }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     mapping.follow(try ParentChange(entity, to: parent, in: model))
   }

@@ -8,7 +8,7 @@ extension MigrationSet {
     /// A sentence for each step that does not fit the model before it.
     package var faults: [String] = []
     /// The faults of `[down]` sections; empty if there are ``faults``.
-    package var wayBackFaults: [String] = []
+    package var rollbackFaults: [String] = []
     /// What steps lose without their authors' `allow`; empty if there are ``faults``.
     package var losses: [Losses] = []
   }
@@ -33,7 +33,7 @@ extension MigrationSet {
   /// - Throws: The errors of ``model(at:)``.
   package func review(_ models: [Schema]) throws -> Review {
     var review = Review()
-    let (trial, trialBack) = (SQLTrial(self), SQLTrial(self))
+    let (trial, rollbackTrial) = (SQLTrial(self), SQLTrial(self))
     for (index, step) in steps.enumerated() {
       let before = index == 0 ? Schema() : models[index - 1]
       do {
@@ -44,9 +44,9 @@ extension MigrationSet {
         review.faults.append("\(step.place(ofOperation: operation)), \"\(operation)\": \(ended(reason))")
       }
       guard review.faults.isEmpty else { continue }
-      review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index], trialBack)
+      review.rollbackFaults += try step.rollbackFaults(from: before, to: models[index], rollbackTrial)
     }
-    if !review.faults.isEmpty { (review.wayBackFaults, review.losses) = ([], []) }
+    if !review.faults.isEmpty { (review.rollbackFaults, review.losses) = ([], []) }
     return review
   }
 
@@ -57,7 +57,7 @@ extension MigrationSet {
 
 extension MigrationStep {
   /// The faults of the step's `[down]` section, a sentence each.
-  fileprivate func wayBackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
+  fileprivate func rollbackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
   {
     guard down != nil else { return [] }
     switch try rollback(from: before, to: after) {
@@ -67,7 +67,7 @@ extension MigrationStep {
         try trial.run(takenBack(by: operations).compiled(from: after, engine: .current))
         return []
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        return ["\(place(ofWayBack: operation)), [down], \"\(operation)\": \(ended(reason))"]
+        return ["\(place(ofDownOperation: operation)), [down], \"\(operation)\": \(ended(reason))"]
       }
     }
   }

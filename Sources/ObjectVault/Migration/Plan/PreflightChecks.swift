@@ -37,7 +37,7 @@ struct PreflightChecks {
   private mutating func ask(_ compiled: CompiledStep, writing written: [Int: Set<String>]) throws {
     for (index, part) in compiled.parts.enumerated() {
       // The composite operation's own checks cover these parts.
-      if !part.hasAskedBefore { try ask(part) }
+      if !part.isCheckedByComposite { try ask(part) }
       try count(part)
       touched.follow(part, writing: written[index], of: compiled.step)
     }
@@ -119,7 +119,7 @@ struct PreflightChecks {
 extension CompiledStep.Part {
   /// Whether the part belongs to a composite operation that makes all its checks before it writes rows. The
   /// part's own checks cannot run later.
-  fileprivate var hasAskedBefore: Bool {
+  fileprivate var isCheckedByComposite: Bool {
     compiler != nil && operations.contains { $0.composite?.refusesLate == false }
   }
 }

@@ -147,7 +147,7 @@ struct TouchedTables {
         let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
         return try connection.onlyValue(sql: SQLTemplate.namesOnly(statement))
       }
-      return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.isNotSo(sentence))
+      return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.notMet(sentence))
     } catch let error as ModelError {
       return .failed(reason: error.reason)
     } catch let error as SQLError where error.isOfStatement {

@@ -38,7 +38,7 @@ struct DataStatements {
     }
     insertion = NumberedInsert(texts[0], entities: names)
     position += 1
-    guard mayGroup, first == "insert", insertion?.isOfLiterals == true else { return }
+    guard mayGroup, first == "insert", insertion?.insertsOnlyLiterals == true else { return }
     while position < statements.count,
       insertion?.take(statements[position], entities: names, limit: Self.limit) == true
     {

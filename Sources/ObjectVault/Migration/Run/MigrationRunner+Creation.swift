@@ -15,7 +15,7 @@ extension MigrationRunner {
         var model = Schema()
         var audit = try RowAudit(connection, readers: readers, model: nil)
         let seeding = hasRows ? try set.compiled(after: 0) : []
-        try foresee(seeding)
+        try beginProgress(seeding)
         for (index, step) in set.steps.enumerated() {
           try checkCancelled()
           let (start, before) = (Date(), model)
@@ -43,7 +43,7 @@ extension MigrationRunner {
   }
 
   /// Begins the progress with the forecast rows of the steps of a new store.
-  private func foresee(_ steps: [CompiledStep]) throws {
+  private func beginProgress(_ steps: [CompiledStep]) throws {
     guard let progress, !steps.isEmpty else { return }
     let rows = try RowForecast.rowsOfParts(of: steps, in: connection)
     record.meter.begin(

@@ -36,7 +36,7 @@ extension MigrationRunner {
           written.formUnion(watch.written)
           try ids.check()
           for name in watch.changedIDs.sorted() {
-            if let entity = names.entity(of: name) { try knowChanged(entity) }
+            if let entity = names.entity(of: name) { try rereadHighWaterMark(entity) }
           }
         }
         record.meter.reached(Double(position) / Double(statements.count))
@@ -125,7 +125,7 @@ extension MigrationRunner {
 
   /// Reads the high-water mark again after a change of ids.
   /// - Throws: The errors of ``InsertedIDs/check()``.
-  private func knowChanged(_ entity: String) throws {
+  private func rereadHighWaterMark(_ entity: String) throws {
     ids.changed(entity, highest: try highestID(of: entity))
     try ids.check()
   }

@@ -58,7 +58,7 @@ extension MigrationRunner {
     }
     if !record.hasSteps { outcome.backup = try backup(before: work, history) }
     let (next, left) = work.split(set, history)
-    let written = try run(next, generation: history.generation + 1, behind: audit, isLast: left == nil)
+    let written = try run(next, generation: history.generation + 1, after: audit, isLast: left == nil)
     try complete(record.hasSteps ? nil : outcome.backup, history, isLast: left == nil)
     outcome.takenBack += next.back.map(\.step.number)
     outcome.steps += next.ahead.map(\.step.number)

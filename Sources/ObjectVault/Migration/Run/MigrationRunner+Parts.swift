@@ -178,7 +178,7 @@ extension MigrationRunner {
         }
       } catch { throw Self.explained((error as? SQLError)?.asWritten(query) ?? error) }
       guard let value, let number = value.double, number != 0 else {
-        throw ModelError(reason: Require.isNotSo(text))
+        throw ModelError(reason: Require.notMet(text))
       }
     }
   }

@@ -85,7 +85,7 @@ extension MigrationRunner {
         {
           changesIDs = true
         }
-        return Self.mayDo(action) && !changesIDs ? .allow : .deny
+        return Self.mayPerform(action) && !changesIDs ? .allow : .deny
       }) {
         try connection.validate(sql: probe.text)
       }
@@ -143,7 +143,7 @@ extension MigrationRunner {
   }
 
   /// Whether an object may perform an action when it is used.
-  private static func mayDo(_ action: AuthorizerAction) -> Bool {
+  private static func mayPerform(_ action: AuthorizerAction) -> Bool {
     if case .function(let name) = action { return isEngineFunction(name) }
     return reads(action) || writes(action)
   }

@@ -54,7 +54,7 @@ extension MigrationRunner {
       }
       do {
         let value = try call.value(type) { try convert(arguments[2]) }
-        if value.isNull { failures.noteNothing(call, row: row) }
+        if value.isNull { failures.noteNil(call, row: row) }
         return value
       } catch {
         failures.note(.failed(TransformFailure("\(property) of row \(row): \(error)")))

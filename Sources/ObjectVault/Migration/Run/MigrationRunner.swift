@@ -52,7 +52,7 @@ package struct MigrationRunner {
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, storeState: StoreState) {
     defer { set.dropCompilation() }
     // Both from one transaction: another process may run the same steps meanwhile.
-    let (history, work) = try connection.transaction(.deferred) { try foreseen(goal) }
+    let (history, work) = try connection.transaction(.deferred) { try plannedWork(goal) }
     guard !work.isNothing else {
       MigrationLeavings.remove(of: connection.file)
       var outcome = record.outcome
@@ -69,7 +69,7 @@ package struct MigrationRunner {
 
   /// Determines the work of a goal before the lock.
   /// - Throws: The error that refuses the run.
-  private func foreseen(_ goal: MigrationGoal) throws -> (history: StoreHistory, work: MigrationWork) {
+  private func plannedWork(_ goal: MigrationGoal) throws -> (history: StoreHistory, work: MigrationWork) {
     let history = try StoreHistory.read(connection)
     let work = try history.work(goal, with: set, file: connection.path)
     guard !work.isNothing else { return (history, work) }
@@ -174,7 +174,7 @@ package struct MigrationRunner {
   /// - Returns: The audit of these steps.
   @discardableResult
   func run(
-    _ work: MigrationWork, generation: Int64, behind former: RowAudit? = nil, isLast: Bool = true
+    _ work: MigrationWork, generation: Int64, after former: RowAudit? = nil, isLast: Bool = true
   ) throws -> RowAudit {
     var model = work.model
     let drift = SchemaDifference.lines(
@@ -184,7 +184,7 @@ package struct MigrationRunner {
     // Rows that another program inserted may be dropped with their tables, and their ids still count
     // as issued.
     try raiseHighWaterMarks(model)
-    var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
+    var audit = try RowAudit(connection, readers: readers, model: model, after: former)
     let foreign = try ForeignObjectCheck(model, connection)
     for compiled in work.back {
       do {

@@ -18,7 +18,7 @@ final class RunRecord {
   /// The progress. It continues after the steps that earlier attempts committed.
   let meter = RunMeter()
   /// The steps that ran to their ends, in order, with their durations; also those of a run that failed.
-  private(set) var laps: [MigrationRehearsal.Step] = []
+  private(set) var finishedSteps: [MigrationRehearsal.Step] = []
   /// Whether the run has the store's write lock now, and so the store is marked as migrating.
   var holdsLock = false
   private var isOver = false
@@ -27,7 +27,7 @@ final class RunRecord {
   var hasSteps: Bool { lastVersion != nil }
 
   func ran(_ step: MigrationStep, isRollback: Bool, seconds: Double) {
-    laps.append(.init(number: step.number, name: step.name, isRollback: isRollback, seconds: seconds))
+    finishedSteps.append(.init(number: step.number, name: step.name, isRollback: isRollback, seconds: seconds))
   }
 
   /// Records committed steps that do not end the run.
@@ -56,7 +56,7 @@ final class RunRecord {
   /// Runs all attempts, and adds to an error which steps were committed before it. A cancellation is
   /// thrown unchanged, so that its requester, or a `Task`, recognizes it.
   /// - Throws: ``StoreError/stopped(atVersion:by:)`` after committed steps.
-  func telling<Result>(_ attempts: () throws -> Result) throws -> Result {
+  func reportingCommittedSteps<Result>(_ attempts: () throws -> Result) throws -> Result {
     do { return try attempts() } catch {
       guard let lastVersion, !isOver, !(error is CancellationError) else { throw error }
       throw StoreError.stopped(atVersion: lastVersion, by: StoreError.Cause(error))

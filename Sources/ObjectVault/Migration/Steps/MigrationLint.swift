@@ -172,7 +172,7 @@ struct StepLint {
           [members.entity, members.relationship.destination].contains(entity.name)
         case .made(let entity, let name, _):
           entity == members.entity && name == members.relationship.name
-            || entity == members.relationship.destination && members.backs.contains(name)
+            || entity == members.relationship.destination && members.candidateInverses.contains(name)
         default: false
         }
       }

@@ -118,7 +118,7 @@ extension MigrationStep {
 
     /// Whether an operation can be appended to the segment.
     func takes(_ rules: any OperationRules) -> Bool {
-      guard !rules.subject.movesRows, !rules.needsOwnRun(behind: mapping, in: after),
+      guard !rules.subject.movesRows, !rules.needsOwnSegment(after: mapping, in: after),
         !mapping.hasAddedInverse(of: rules.subject, in: after)
       else { return false }
       // Links are read where they are before the segment. So no other operation of the segment may change

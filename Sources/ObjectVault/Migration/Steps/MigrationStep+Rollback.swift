@@ -32,7 +32,7 @@ extension MigrationStep {
       return leads
         ? .operations(down) : .none(reason: "its [down] section does not restore the model before the step")
     }
-    let derived = try derivedWayBack(from: model, to: after)
+    let derived = try derivedRollback(from: model, to: after)
     // A step that drops nothing may also lose values, if a new inverse stores links elsewhere.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
       let lost = try compiled(from: model, engine: .current).losses.first
@@ -42,7 +42,7 @@ extension MigrationStep {
     return derived
   }
 
-  private func derivedWayBack(from before: Schema, to after: Schema) throws -> MigrationRollback {
+  private func derivedRollback(from before: Schema, to after: Schema) throws -> MigrationRollback {
     var (model, mapping) = (before, SegmentMapping(before))
     var back: [MigrationOperation] = []
     for operation in operations {
@@ -53,7 +53,7 @@ extension MigrationStep {
       do { try mapping.follow(operation, model) } catch { throw failed(operation, because: error.reason) }
       try operation.apply(to: &model)
     }
-    for candidate in [back, Self.cuttingFirst(back, in: after)] {
+    for candidate in [back, Self.droppingRelationshipsFirst(back, in: after)] {
       if (try? Self.leads(candidate, from: after, to: before)) == true { return .operations(candidate) }
     }
     return .none(reason: "its operations depend on each other")
@@ -61,7 +61,7 @@ extension MigrationStep {
 
   /// Drops the relationships of new entities first, since entities that reference each other cannot
   /// be dropped.
-  private static func cuttingFirst(
+  private static func droppingRelationshipsFirst(
     _ operations: [MigrationOperation], in model: Schema
   ) -> [MigrationOperation] {
     let dropped = Set(

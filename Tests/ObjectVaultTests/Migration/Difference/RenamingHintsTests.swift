@@ -113,7 +113,7 @@ private enum Swapped {
         + "create entity Two {\n attribute z int default 0\n}", to: swapped, renaming: ["Former=One"])
     #expect(renamed.lines == ["rename entity Former -> One"])
     #expect(renamed.notes.contains { $0.hasPrefix(question) })
-    #expect(renamed.servedHints.map { "\($0.renaming)" } == ["One.y=x", "One.x=y"])
+    #expect(renamed.doneHints.map { "\($0.renaming)" } == ["One.y=x", "One.x=y"])
     let exchanged = try proposal(
       from: "create entity Two {\n attribute x int default 0\n attribute y int default 0\n}\n"
         + "create entity One {\n attribute z int default 0\n}", to: swapped, renaming: ["One=Two", "Two=One"])

@@ -29,7 +29,7 @@ import Testing
   private func faults(_ steps: String...) throws -> [String] {
     let set = try set(steps)
     let review = try set.review(set.models())
-    return review.faults + review.wayBackFaults
+    return review.faults + review.rollbackFaults
   }
 
   @Test(arguments: [
@@ -98,7 +98,7 @@ import Testing
     ]
     let set = try set(steps)
     let review = try set.review(set.models())
-    #expect(review.faults == [] && review.wayBackFaults == [])
+    #expect(review.faults == [] && review.rollbackFaults == [])
   }
 
   @Test func `a fault in one step hides no fault of the next, unless that depends on the first`() throws {
@@ -121,7 +121,7 @@ import Testing
           "format: 1\n[up]\nadd attribute User.b int optional\n[down]\ntransform sql { UPDATE $User SET a = b }\ndrop attribute User.b"
       ),
     ])
-    let faults = try set.review(set.models()).wayBackFaults
+    let faults = try set.review(set.models()).rollbackFaults
     #expect(
       faults.count == 1 && faults[0].hasPrefix("0002_s2.migration:5, [down], ")
         && faults[0].contains("no such column"), "\(faults)")
