@@ -127,7 +127,8 @@ struct SQLBody {
     let word = text[start...].reversed().prefix { SQLScanner.isWord($0) || $0 == point }
     guard let last = word.first, let first = word.last, first == point || (0x30...0x39).contains(first)
     else { return false }
-    return next == "." || SQLScanner.isWord(next) || last | 0x20 == UInt8(ascii: "e") && (next == "+" || next == "-")
+    return next == "." || SQLScanner.isWord(next)
+      || last | 0x20 == UInt8(ascii: "e") && (next == "+" || next == "-")
   }
 
   /// Returns whether two adjacent scalars would be read as parts of one token.

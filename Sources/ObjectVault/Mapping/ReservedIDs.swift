@@ -25,8 +25,8 @@ package final class ReservedIDs: Sendable {
     /// Reservations of the open transaction. If it is rolled back, they are discarded when the next one
     /// begins.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened, up to the limit. The first save therefore reserves
-    /// none, so that a program that saves once leaves no gap.
+    /// The number of ids that were assigned since the store was opened, up to the limit. The first
+    /// save therefore reserves none, so that a program that saves once leaves no gap.
     var counts: [String: Int64] = [:]
 
     mutating func count(_ ids: Int64, of entity: String) {

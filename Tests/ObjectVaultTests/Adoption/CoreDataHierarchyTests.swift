@@ -186,8 +186,8 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT level FROM Party WHERE id = 3") == [[1]])
     #expect(try lab.rows("SELECT leader_id FROM Project WHERE id = 2") == [[5]])
     for words in [
-      "Employee.level stands higher", "Project.leader leads to Employee and not to Manager",
-      "Z_6PROJECTS.Z_6TEAM leads to Person and not to Employee",
+      "Employee.level is declared in a higher entity", "Project.leader refers to Employee and not to Manager",
+      "Z_6PROJECTS.Z_6TEAM refers to Person and not to Employee",
     ] {
       #expect(adoption.notes.contains { $0.contains(words) }, "\(words): \(adoption.notes)")
     }

@@ -159,14 +159,14 @@ import Testing
     await expectPredicateError("1000 conditions") {
       try $0.where("year == nil" + String(repeating: " AND year != nil", count: 1000))
     }
-    await expectPredicateError("900 are possible") {
+    await expectPredicateError("at most 900 are allowed") {
       try $0.where("title BEGINSWITH 'a'" + String(repeating: " OR title BEGINSWITH 'b'", count: 500))
     }
     await expectPredicateError("bytes") { try $0.where(String(repeating: "x", count: 70_000)) }
     await expectPredicateError("arguments") {
       $0.where(try PredicateNode(format: "year == %@", arguments: [Any?](repeating: 1, count: 901)))
     }
-    await expectPredicateError("100000 are possible") {
+    await expectPredicateError("at most 100000 are allowed") {
       try $0.where("year IN %@", Array(0...100_000))
     }
   }

@@ -150,7 +150,7 @@ import VaultAuthoring
   @Test(arguments: [
     ("make A.n ordered", "there is no relationship A.n"), ("make B.a ordered", "is a to-one"),
     ("make A.bs ordered", "A.bs is already ordered"),
-    ("make A.plain unordered", "A.plain is unordered already"),
+    ("make A.plain unordered", "A.plain is already unordered"),
     ("add relationship A.x -> B ordered", "only a to-many can be ordered"),
     ("make relationship A.lone an entity Link (a, b)", "make A.lone unordered"),
     ("make relationship A.ts an entity Link (a, b)", "make A.ts unordered"),
@@ -180,7 +180,7 @@ import VaultAuthoring
     #expect {
       _ = try DowngradeLab.set([Self.base, "create raw view X { SELECT $A.plain.position FROM $B }"]).model(
         at: 2)
-    } throws: { "\($0)".contains("A.plain has no order") }
+    } throws: { "\($0)".contains("A.plain is not ordered, so its members have no position") }
   }
 
   @Test(arguments: [

@@ -48,8 +48,7 @@ struct FormerNames {
         return "'\(text)' has not been an entity since step \(numbered(entry.step))"
       }
       return
-        "'\(text)' was renamed to \(now) in step \(numbered(entry.step)), so no row has '\(text)'; write: "
-        + "'\(now)'"
+        "'\(text)' became \(now) in step \(numbered(entry.step)), so no row has '\(text)'; write: '\(now)'"
     }
     let other = model.entities.first { $0.name.lowercased() == text.lowercased() }?.name
     return other.map {

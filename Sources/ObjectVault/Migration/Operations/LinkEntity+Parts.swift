@@ -86,7 +86,8 @@ extension EntityToRelationship: CompositeOperation {
     return [
       .check(
         .init(rows: lone),
-        message: "%d objects of \(entity) lack one end of the link; first delete them with a transform"),
+        message:
+          "%d objects of \(entity) lack one end of the link; first delete such objects with a transform"),
       .check(
         .init(groups: twice),
         message:

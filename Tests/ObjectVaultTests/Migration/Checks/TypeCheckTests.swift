@@ -74,7 +74,7 @@ import Testing
       try await lab.migrate(step)
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
-      return reason.contains(" values of Thing.") && reason.contains(#/ (is|are) no /#)
+      return reason.contains(" values of Thing.") && reason.contains(#/ (is|are) invalid \(expected: /#)
     }
   }
 

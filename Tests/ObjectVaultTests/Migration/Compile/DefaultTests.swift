@@ -37,7 +37,7 @@ private final class Unlimited: ManagedObject {
   @Test(arguments: wrong.indices)
   func `a default of another type is refused wherever it is given`(_ index: Int) throws {
     let (type, value, text) = Self.wrong[index]
-    let reason = "is no \(type.rawValue)"
+    let reason = "is not a valid \(type.rawValue)"
     for step in [
       "add attribute User.a \(type.rawValue) default \(text)",
       "create entity E {\n attribute a \(type.rawValue) default \(text)\n}",

@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("make A.many many", "A.many is many already"), ("make A.b one", "A.b is already one"),
+    ("make A.many many", "A.many is already many"), ("make A.b one", "A.b is already one"),
     ("make A.n many", "there is no relationship A.n"), ("make A.bb many", "did you mean \"b\""),
     ("make A.self many", "is its own inverse"), ("add index A(n, b)\nmake A.b many", "drop the index first"),
   ])

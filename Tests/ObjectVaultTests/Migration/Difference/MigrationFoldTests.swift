@@ -80,7 +80,7 @@ import VaultAuthoring
       try set.folded(to: 2)
     } throws: { error in
       guard case StoreError.foldRefused(through: 2, let reason) = error else { return false }
-      return reason.contains("0002 seed") && reason.contains("A has 1 row by")
+      return reason.contains("0002 seed") && reason.contains("A has 1 row with")
     }
     for number in [0, 1, 3] {
       #expect { try set.folded(to: number) } throws: {

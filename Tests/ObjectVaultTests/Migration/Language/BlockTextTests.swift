@@ -34,8 +34,9 @@ import Testing
     ("SELECT 'a'/* b */'c'", "SELECT 'a' 'c'"), ("SELECT $/**/$", "SELECT $$"),
     ("SELECT x/* a */'00'", "SELECT x '00'"),
     // A number ends where the comment begins; a name that ends in a digit continues with its point.
-    ("SELECT 1./**/e5", "SELECT 1. e5"), ("SELECT 1/**/.5", "SELECT 1 .5"), ("SELECT 1e/**/+5", "SELECT 1e +5"),
-    ("SELECT CASE 1 WHEN 1./**/THEN 2 END", "SELECT CASE 1 WHEN 1. THEN 2 END"), ("SELECT ./**/5", "SELECT . 5"),
+    ("SELECT 1./**/e5", "SELECT 1. e5"), ("SELECT 1/**/.5", "SELECT 1 .5"),
+    ("SELECT 1e/**/+5", "SELECT 1e +5"), ("SELECT ./**/5", "SELECT . 5"),
+    ("SELECT CASE 1 WHEN 1./**/THEN 2 END", "SELECT CASE 1 WHEN 1. THEN 2 END"),
     ("SELECT t1/**/.c, t1./**/c, e/**/+1", "SELECT t1.c, t1.c, e+1"),
     // Separate tokens stay as they are, because checksums cover the text.
     ("SELECT a /* b */ , c", "SELECT a  , c"), ("SELECT(/* a */1/* b */)", "SELECT(1)"),
@@ -102,8 +103,8 @@ import Testing
     ("transform sql SELECT 1 }", 14, "{ is missing"), ("seed SELECT", 5, "{ is missing"),
     ("transform sql { SELECT 1 /* }", 25, "this comment is not closed"),
     ("transform sql { SELECT 1", 0, "not closed"),
-    ("transform sql { SELECT [a }", 23, "no end; close it with ]"),
-    ("transform sql { SELECT '\u{301} }", 23, "no end; close it with '"),
+    ("transform sql { SELECT [a }", 23, "not closed; close it with ]"),
+    ("transform sql { SELECT '\u{301} }", 23, "not closed; close it with '"),
     ("transform sql { SELECT 1\n} drop entity A", 0, "after }"),
   ])
   func `a text, comment or block that is incomplete is reported with its place`(

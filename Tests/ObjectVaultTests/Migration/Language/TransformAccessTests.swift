@@ -214,7 +214,7 @@ import Testing
     #expect(try lab.set.compileFaults() == [])
     let other = try await self.lab(trigger + "transform sql writes User.city, Post.text \(sql)")
     let faults = try other.set.compileFaults()
-    #expect(faults.count == 1 && faults[0].contains("it may replace rows of Post (by T), and"), "\(faults)")
+    #expect(faults.count == 1 && faults[0].contains("it may replace rows of Post (by T), which"), "\(faults)")
   }
 
   @Test func `the declaration that a refusal proposes is complete`() async throws {

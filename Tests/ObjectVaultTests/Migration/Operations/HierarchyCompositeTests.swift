@@ -95,7 +95,7 @@ import Testing
       "move attribute Employee.badge -> Boss.badge by Employee.boss",
       "1 object of Employee has no boss, and none can be created for them: Boss.name is required"
     ),
-    ("move attribute Note.text -> Boss.host by Note.about", "Guest.host exists already"),
+    ("move attribute Note.text -> Boss.host by Note.about", "Guest.host already exists"),
   ])
   func `a move that does not fit a hierarchy is refused with the reason`(_ step: String, _ reason: String)
     async throws
@@ -195,7 +195,7 @@ import Testing
     ("add relationship Log.best -> Honour\n\(join)", "Log.best still refers to it; drop it first"),
     (
       "transform sql { UPDATE $Membership SET $Membership.what = NULL WHERE id = 5 }\n\(join)",
-      "1 object of Membership lacks an end"
+      "1 object of Membership lacks one end of the link"
     ),
     (
       "make relationship Employee.friends an entity F (a, b)",

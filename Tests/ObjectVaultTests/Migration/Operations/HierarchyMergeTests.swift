@@ -85,7 +85,7 @@ import Testing
     let step = "merge entity Guest into Employee with Guest.age -> Employee.salary"
     let add = "add attribute Guest.age int optional\n"
     let found = try await lab.refusal(add + step)
-    #expect(found?.reason.contains("1 object of Guest has no age, and Employee requires it") == true)
+    #expect(found?.reason.contains("1 object of Guest has no age, but Employee requires it") == true)
     #expect(found?.operation == step)
     try await lab.migrate("\(add)transform sql { UPDATE $Guest SET $Guest.age = 7 WHERE id = 5 }\n\(step)")
     #expect(try lab.rows("SELECT _entity, salary FROM Person WHERE id = 5") == [["Employee", 7]])
@@ -183,7 +183,7 @@ import Testing
     ),
     (
       "create raw view Staff { SELECT $Person.id FROM $Person WHERE _entity = 'Guest' }\nmerge entity Guest into Person",
-      "the view Staff asks for 'Guest'"
+      "the view Staff compares with 'Guest'"
     ),
     (
       "create raw view Sites { SELECT $Shop.street FROM $Shop }\nmerge entity Firm into Person with Firm.title -> Person.name",

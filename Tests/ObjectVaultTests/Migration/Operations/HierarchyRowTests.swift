@@ -205,7 +205,7 @@ import Testing
       "drop relationship Person.friends\nset parent of Guest to none",
     ] {
       let stopped = try await lab.refusal("\(view)\n\(end)")
-      #expect(stopped?.reason.contains("the view Staff asks for 'Guest'") == true, "\(end)")
+      #expect(stopped?.reason.contains("the view Staff compares with 'Guest'") == true, "\(end)")
     }
     try await lab.migrate("\(view)\nrename entity Employee -> Worker")
     #expect(try lab.rows("SELECT id FROM Staff") == [[5]])

@@ -154,11 +154,11 @@ enum HierarchyStore {
         == "Employee inherits name; write Person.name")
     #expect(
       try await lab.refusal("add attribute Guest.Salary int optional")?.reason.contains(
-        "Employee.salary exists already")
+        "Employee.salary already exists")
         == true)
     #expect(
       try await lab.refusal("rename attribute Guest.host -> level")?.reason.contains(
-        "Boss.level exists already")
+        "Boss.level already exists")
         == true)
   }
 

@@ -87,10 +87,10 @@ private final class Reader: ManagedObject {
   }
 
   @Test(arguments: [
-    ("create raw view V { DELETE FROM x }", "begins with SELECT, VALUES, WITH"),
+    ("create raw view V { DELETE FROM x }", "must begin with SELECT or VALUES or WITH"),
     ("create raw view V { SELECT 1; DROP TABLE x }", "one statement"),
-    ("create raw index I { (name) }", "begins with ON"),
-    ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "begins with AFTER"),
+    ("create raw index I { (name) }", "must begin with ON"),
+    ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "must begin with AFTER"),
     ("create raw trigger T { AFTER INSERT ON $Reader }", "BEGIN … END"),
     ("create raw view V { SELECT 'a }", "not closed"),
     ("create raw table T { (a) }", "\"table\" is not one of view, trigger, index"),

@@ -61,8 +61,8 @@ import Testing
       try await lab.up()
     } throws: { error in
       guard case StoreError.migrationFailed(2, "s2", _, let reason) = error else { return false }
-      return reason.contains("User.age of row 1") && reason.contains("gave \(kind)")
-        && reason.contains("no \(type)")
+      return reason.contains("User.age of row 1") && reason.contains("returned \(kind)")
+        && reason.contains("is not a valid \(type)")
     }
   }
 

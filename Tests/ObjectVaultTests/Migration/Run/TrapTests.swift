@@ -277,7 +277,8 @@ import Testing
       await error("none.db", testKey), await error("absent.db", testKey),
     ]
     #expect(Set(errors).count == 4, "\(errors)")
-    #expect(errors[1].contains("unencrypted") && errors[2].contains("no store"), "\(errors)")
+    #expect(
+      errors[1].contains("unencrypted") && errors[2].contains("not a store of ObjectVault"), "\(errors)")
   }
 
   @Test func `A14: a program that is moved without other files still has its steps`() throws {

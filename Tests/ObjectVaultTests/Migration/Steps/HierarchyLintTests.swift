@@ -66,7 +66,7 @@ import Testing
     let renaming = "rename entity Guest -> Visitor"
     let finding = try #require(try found("L506", renaming, sql).first)
     #expect(finding.step == 3 && !finding.rule.isNote && finding.text.contains("'Guest'"))
-    #expect(finding.text.contains("Visitor since step 0002"), "\(finding.text)")
+    #expect(finding.text.contains("'Guest' became Visitor in step 0002"), "\(finding.text)")
     #expect(try found("L506", "\(renaming)\n\(sql)").count == 1)
     #expect(
       try found("L506", renaming, "seed { DELETE FROM $Person WHERE _entity IN ('Boss', 'Guest') }").count
@@ -80,7 +80,7 @@ import Testing
       try found("L506", "transform sql { UPDATE $Person SET name = 'x' WHERE _entity = 'guest' }").count == 1)
     #expect(try found("L506", "drop entity Guest", sql).count == 1)
     let merged = try found("L506", "merge entity Guest into Person", sql)
-    #expect(merged.count == 1 && merged[0].text.contains("Person since step 0002"), "\(merged)")
+    #expect(merged.count == 1 && merged[0].text.contains("became Person in step 0002"), "\(merged)")
   }
 
   @Test(arguments: [
