@@ -24,8 +24,8 @@ package final class ReservedIDs: Sendable {
     var blocks: [String: Block] = [:]
     /// Reservations of the transaction that is open. Its rollback takes them back.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened, up to the limit. The first save reserves none: a
-    /// program that saves once leaves no gap.
+    /// The number of ids that were assigned since the store was opened, up to the limit. The first save
+    /// reserves none: a program that saves once leaves no gap.
     var counts: [String: Int64] = [:]
 
     mutating func count(_ ids: Int64, of entity: String) {
