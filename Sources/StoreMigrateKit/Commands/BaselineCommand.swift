@@ -15,7 +15,8 @@ enum BaselineCommand: Command {
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
-    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as Note.rank=")
+    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
+    "Note.rank=")
   static let options =
     [
       Option.migrations,

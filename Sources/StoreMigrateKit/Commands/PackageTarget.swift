@@ -4,6 +4,7 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 
 struct PackageTarget {
   let folder: URL
@@ -161,7 +162,7 @@ struct PackageTarget {
 
   /// Returns what to do about a list that cannot be updated.
   func advice(_ manifest: URL, _ reason: String) -> String {
-    "\(manifest.path) was not changed, because \(reason). Put the lines \(begin) and \(end) into the "
+    "\(manifest.path) was not changed, because \(ended(reason)) Put the lines \(begin) and \(end) into the "
       + "exclude: of that target, around the list; or replace the target by the output of "
       + "\(ToolLine("embed", "--package", "-m", folder.path))."
   }

@@ -42,9 +42,10 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   public var meaning: String {
     switch self {
     case .ok: "done, or nothing to do"
-    case .failed: "failed: the message states what was changed, if anything; or the report could not be written"
+    case .failed:
+      "failed: the message states what was changed, if anything; or the report could not be written"
     case .attention:
-      "attention: pending or drift (status --exit-code), differences (check, diff, rebase), damage (verify), "
+      "attention: pending or drift (status --exit-code), difference (check, diff, rebase), damage (verify), "
         + "lint, import"
     case .historyConflict: "history conflict: a step was edited, is missing or has another number"
     case .storeTooNew: "the store is newer than the steps"

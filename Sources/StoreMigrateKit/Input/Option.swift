@@ -128,8 +128,8 @@ extension Option {
   }
 
   private static let settings = [
-    "SETTINGS is a comma-separated list: sqlcipher3 or sqlcipher4 first, then page=BYTES rounds=N",
-    "hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX",
+    "SETTINGS is a comma-separated list: sqlcipher3 or sqlcipher4 first, then page=BYTES",
+    "rounds=N hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX",
   ]
   static let cipher = Option(
     "--cipher", value: "SETTINGS", section: .cipher,

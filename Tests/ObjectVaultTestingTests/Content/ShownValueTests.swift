@@ -18,7 +18,7 @@ import Testing
     return try test.content().differences(from: before)
   }
 
-  private let start = "User.name: 1 of 1 value is another, the first in row 1: "
+  private let start = "User.name: 1 of 1 value differs, the first in row 1: "
 
   @Test(arguments: [
     ("Ada", "Bo", #""Ada" is now "Bo""#),

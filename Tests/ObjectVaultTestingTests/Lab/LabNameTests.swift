@@ -51,7 +51,7 @@ import Testing
     ] {
       let found = try await text(body)
       #expect(found.contains("User has no property \"nam\"; did you mean \"name\"?"), "\(found)")
-      #expect(found.contains("No version has this name. User has "), "\(found)")
+      #expect(found.contains("No version has this name. The properties of User are name, "), "\(found)")
     }
     for body: () throws -> Void in [
       { _ = try old.insert("Usr") }, { _ = try old.count(of: "Usr") }, { _ = try old.objects("Usr") },

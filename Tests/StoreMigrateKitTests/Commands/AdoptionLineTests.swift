@@ -41,7 +41,7 @@ import Testing
     #expect(
       wrong.status == 5
         && wrong.errors.contains(
-          "--allow \(last)x allows nothing: legacy.db has no such loss. Did you mean \"\(last)\"?"),
+          "--allow \(last)x has no effect: legacy.db has no such loss. Did you mean \"\(last)\"?"),
       "\(wrong)")
     #expect(wrong.errors.components(separatedBy: "has no effect").count == 2, "\(wrong)")
     let bad = try run("\(line) --allow \(last.dropFirst(6))")

@@ -56,7 +56,7 @@ import Testing
         #expect(told.status == 1, "\(words): \(told), \(text)")
         #expect(
           told.errors.contains("migrations.lock") && told.errors.contains(place)
-            && told.errors.contains("git") && told.errors.contains("Nothing was written"),
+            && told.errors.contains("from version control") && told.errors.contains("Nothing was written"),
           "\(place): \(told)")
         #expect(try Data(contentsOf: lock) == Data(text.utf8))
       }
@@ -77,9 +77,13 @@ import Testing
       let told = try run("embed")
       #expect(told.errors.contains(sentence), "\(told)")
       #expect(
-        told.errors.contains("delete migrations.lock and Embedded.swift instead. Then run this command again"),
+        told.errors.contains(
+          "delete migrations.lock and Embedded.swift instead. Then run this command again"),
         "\(told)")
-      #expect(try run("check").output.contains(sentence.prefix(upTo: sentence.firstRange(of: ". Only")?.lowerBound ?? sentence.endIndex)), "\(text)")
+      #expect(
+        try run("check").output.contains(
+          sentence.prefix(upTo: sentence.firstRange(of: ". Only")?.lowerBound ?? sentence.endIndex)),
+        "\(text)")
     }
     for name in ["migrations.lock", "Embedded.swift"] {
       try FileManager.default.removeItem(atPath: "\(steps)/\(name)")

@@ -50,6 +50,6 @@ import Testing
   func `rekey on a read-only disk suggests no option that it lacks`() throws {
     let result = try run("rekey disk/a.store --new-key-env NEW_KEY")
     #expect(result.status == 1 && result.errors.contains("use a copy of it"), "\(result)")
-    #expect(!result.errors.contains("read-only"), "\(result)")
+    #expect(!result.errors.contains("--"), "\(result)")
   }
 }

@@ -75,7 +75,8 @@ import Testing
     #expect(one.status == 0 && one.output.contains("old.store is at version 4 ("), "\(one)")
     #expect(two.status == 0, "\(two)")
     #expect(
-      two.output == "old.store is at version 4: another process migrated it in the meantime. Nothing to do.\n")
+      two.output == "old.store is at version 4: another process migrated it in the meantime. Nothing to do.\n"
+    )
     #expect(two.errors.components(separatedBy: "waiting").count == 2, "\(two.errors)")
   }
 
@@ -120,7 +121,8 @@ import Testing
     #expect(try first.end().output.contains(#""byAnother":false"#))
     let two = try second.end()
     #expect(two.output.contains(#""applied":["0004 last"]"#) && two.output.contains(#""from":3"#), "\(two)")
-    #expect(two.output.contains(#""others":"Before, another process had brought it to version 3."#), "\(two)")
+    let others = "Before this run, another process migrated the store to version 3."
+    #expect(two.output.contains("\"others\":\"\(others)\""), "\(two)")
     #expect(two.output.contains(#""byAnother":true"#) && two.errors.contains("waiting for it"), "\(two)")
     #expect(try ReportSchema().faults(in: two.output) == [])
   }

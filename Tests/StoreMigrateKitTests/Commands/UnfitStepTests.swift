@@ -54,8 +54,8 @@ import Testing
     #expect(result.status == 1, "\(result)")
     #expect(
       result.errors.contains(
-        "0003_c.migration:4 cannot run: add attribute A.m int optional: A.m exists already. Nothing was changed."
-      ), "\(result)")
+        "0003_c.migration:4 cannot run: add attribute A.m int optional: A.m already exists. "
+          + "Nothing was changed."), "\(result)")
     #expect(result.errors.contains("    store-migrate check -m Steps"), "\(result)")
     #expect(!result.errors.contains("failed at"))
     #expect(try version() == 1)
@@ -66,7 +66,7 @@ import Testing
     #expect(status.status == 0, "\(status)")
     for text in [
       "version      1 of 4, 3 pending", "✓ applied", "0002  b  • pending", "0003  c  ✗ cannot run",
-      "0004  d  • pending", "backup       not known: 0003 cannot run",
+      "0004  d  • pending", "backup       unknown: 0003 cannot run",
       "warning      0003_c.migration:4 cannot run: ",
       "next:        store-migrate check -m Steps",
     ] { #expect(status.output.contains(text), "\(text): \(status.output)") }

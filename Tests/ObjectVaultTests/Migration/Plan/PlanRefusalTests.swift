@@ -66,7 +66,7 @@ import Testing
       #expect(plan.refusals.filter { $0.rule == .unique }.isEmpty, "\(plan.refusals)")
       await #expect { try await lab.migrate(step) } throws: { error in
         let reason = StoppedStep(error)?.reason ?? ""
-        return reason.hasPrefix(message) && reason.contains("no \(type)")
+        return reason.hasPrefix(message) && reason.contains("invalid (expected: \(type))")
       }
     }
   }
