@@ -75,7 +75,8 @@ import Testing
   }
 }
 
-/// A command `swift` that compiles the package of the page against the modules that were built with the tests.
+/// A command `swift` that compiles the package of the page against the modules that were built with the
+/// tests.
 private enum BuiltPackage {
   /// Writes the command into a folder, with the main type of a program that runs tests.
   static func write(to folder: TemporaryFolder) throws {

@@ -105,7 +105,11 @@ private struct Signatures {
       default: break
       }
       if depth == 0 { break }
-      if word == ",", depth == 1 { parameters.append([]) } else { parameters[parameters.count - 1].append(word) }
+      if word == ",", depth == 1 {
+        parameters.append([])
+      } else {
+        parameters[parameters.count - 1].append(word)
+      }
     }
     return parameters.compactMap { parameter in
       guard parameter.count > 3, parameter[0] == "_", parameter[2] == ":" else { return nil }

@@ -1,4 +1,5 @@
-// Two builds of this program, one after the other and again: whether they differ by more than the machine does.
+// Two builds of this program, one after the other and again: whether they differ by more than the machine
+// does.
 
 import Foundation
 

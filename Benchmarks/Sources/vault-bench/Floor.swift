@@ -1,5 +1,6 @@
-// The floor: what a careful programmer writes against the engine's C interface, into plain structs. Same key,
-// same page size, same journal as the store; and for writing the cache of its writer, for reading that of a reader.
+// The floor: what a careful programmer writes against the engine's C interface, into plain structs. Same
+// key, same page size, same journal as the store; and for writing the cache of its writer, for reading
+// that of a reader.
 
 import CFloor
 import CipherSQLite

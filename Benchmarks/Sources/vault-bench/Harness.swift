@@ -13,8 +13,8 @@ struct Measured: Codable {
   let ours: Double
   let ratio: Double
   let quartiles: [Double]
-  /// The same of the times of the threads, which other programs of the machine disturb less; nil where another process
-  /// works. Of all threads together where a second one reads a part, and in row 33.
+  /// The same of the times of the threads, which other programs of the machine disturb less; nil where
+  /// another process works. Of all threads together where a second one reads a part, and in row 33.
   var threadFloor: Double?
   var threadOurs: Double?
   var threadRatio: Double?
@@ -31,10 +31,12 @@ struct Measured: Codable {
   /// Of these a second thread reads a part at the same time.
   private static let readByTwo: Set = [2, 3, 4, 32]
 
-  /// The ratio that is judged: that of the time of the thread, where there is one and it does all of the work.
+  /// The ratio that is judged: that of the time of the thread, where there is one and it does all of the
+  /// work.
   var counted: Double { Self.readByTwo.contains(number) ? ratio : threadRatio ?? ratio }
 
-  /// Whether the goal is reached. Of row 33 that is about the slope, which was made of the ratio that is judged of each row.
+  /// Whether the goal is reached. Of row 33 that is about the slope, which was made of the ratio that is
+  /// judged of each row.
   var isReached: Bool { slope.map { $0 <= SlopeBench.limit } ?? (counted <= goal) }
 }
 
@@ -109,7 +111,8 @@ struct Pairs {
 
 func seconds(_ body: () throws -> Void) rethrows -> Double {
   settleAllocator()
-  // Of all threads only where it is asked for: what is short is timed many times, and this call is a long one.
+  // Of all threads only where it is asked for: what is short is timed many times, and this call is a long
+  // one.
   let startOfProcess = takesProcessTime ? clock(CLOCK_PROCESS_CPUTIME_ID) : .nan
   let startOfThread = clock(CLOCK_THREAD_CPUTIME_ID)
   let start = DispatchTime.now().uptimeNanoseconds
@@ -120,7 +123,8 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return wall
 }
 
-/// The time of work that goes from thread to thread. `lastProcessSeconds` is the processor time of all threads.
+/// The time of work that goes from thread to thread. `lastProcessSeconds` is the processor time of all
+/// threads.
 @MainActor func secondsOfAll(_ body: () async throws -> Void) async rethrows -> Double {
   settleAllocator()
   let (startOfProcess, start) = (clock(CLOCK_PROCESS_CPUTIME_ID), DispatchTime.now().uptimeNanoseconds)
@@ -129,20 +133,22 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
 }
 
-/// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and joins them when next
-/// asked for a large one: without this, whoever first needs a page would do so for all that the run before gave back.
+/// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and
+/// joins them when next asked for a large one: without this, whoever first needs a page would do so for
+/// all that the run before gave back.
 private func settleAllocator() { free(malloc(1 << 16)) }
 
-/// Has all threads share one part of the allocator. Those that a store reads in have one each, which grows page by page, by a call of
-/// the system for each that a connection's cache asks for; that of the main thread, in which a loop runs, grows by 32 of them.
+/// Has all threads share one part of the allocator. Those that a store reads in have one each, which
+/// grows page by page, by a call of the system for each that a connection's cache asks for; that of the
+/// main thread, in which a loop runs, grows by 32 of them.
 func shareAllocator() {
   #if os(Linux)
     mallopt(M_ARENA_MAX, 1)
   #endif
 }
 
-/// Gives what is free back to the system. Where a connection's cache is filled, a run would else pay for the first use of each
-/// page or not, as the runs before left the allocator.
+/// Gives what is free back to the system. Where a connection's cache is filled, a run would else pay for
+/// the first use of each page or not, as the runs before left the allocator.
 func giveMemoryBack() {
   #if os(Linux)
     malloc_trim(0)
@@ -155,8 +161,8 @@ private func clock(_ id: clockid_t) -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// What the last timed part took of its thread. Written by the thread that runs it, and read when it is done: one
-/// workload runs at a time.
+/// What the last timed part took of its thread. Written by the thread that runs it, and read when it is
+/// done: one workload runs at a time.
 nonisolated(unsafe) var lastThreadSeconds = Double.nan
 /// The same of all threads of the process.
 nonisolated(unsafe) var lastProcessSeconds = Double.nan

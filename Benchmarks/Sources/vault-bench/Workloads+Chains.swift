@@ -1,11 +1,13 @@
-// Workloads 34 to 37: long chains of steps. There is no loop to compare with: the floor is the time that is promised.
+// Workloads 34 to 37: long chains of steps. There is no loop to compare with: the floor is the time that
+// is promised.
 
 import CFloor
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// A chain of steps as an app has after some years: a tenth of them make an entity, two tenths have SQL in them.
+/// A chain of steps as an app has after some years: a tenth of them make an entity, two tenths have SQL
+/// in them.
 enum ChainBench {
   static func text(_ number: Int) -> String {
     let (block, turn) = ((number - 1) / 10, (number - 1) % 10)
@@ -98,7 +100,8 @@ enum ChainBench {
       try await Store.open(at: url, key: .raw(rawKey), schema: schema, migrations: .embedded(steps))
     }
 
-    /// Seconds of what an opening cannot do without, by the C interface: the file, its key, and a row of its schema.
+    /// Seconds of what an opening cannot do without, by the C interface: the file, its key, and a row of
+    /// its schema.
     func bareSeconds() -> Double {
       var time = 0.0
       for _ in 0..<20 {

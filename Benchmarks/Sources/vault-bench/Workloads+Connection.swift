@@ -67,8 +67,8 @@ enum ConnectionBench {
     return Date().timeIntervalSince(start)
   }
 
-  /// Eight tasks share as many reads, while one commits twenty times a second: after each commit all readers' caches
-  /// are empty, which is SQLite's way.
+  /// Eight tasks share as many reads, while one commits twenty times a second: after each commit all
+  /// readers' caches are empty, which is SQLite's way.
   static func eightReadersAndAWriter(_ path: String) async throws -> Double {
     var configuration = ConnectionPool.Configuration()
     configuration.readers = 8

@@ -227,15 +227,15 @@ enum MemoryBench {
   /// Of a packed row: a byte and a word for each of its ten cells, the bytes filled up to a word.
   static let rowBytes = 16 + 10 * 8
 
-  /// Bytes that the process has of the allocator. What it holds of the system is more: what was freed, as rows that were read
-  /// ahead are, stays its own for the next fetch.
+  /// Bytes that the process has of the allocator. What it holds of the system is more: what was freed, as
+  /// rows that were read ahead are, stays its own for the next fetch.
   private static func inUse() -> Int {
     let memory = mallinfo2()
     return Int(memory.uordblks) + Int(memory.hblkhd)
   }
 
-  /// Bytes of an object beyond its row of ten integers, as a process finds them that did nothing else: what filling the store
-  /// gave back to the allocator would be used again, and not be counted.
+  /// Bytes of an object beyond its row of ten integers, as a process finds them that did nothing else:
+  /// what filling the store gave back to the allocator would be used again, and not be counted.
   @MainActor static func perObject(_ count: Int) async throws -> Double {
     let bench = try await Bench()
     try bench.fillTens(count)
@@ -255,8 +255,8 @@ enum MemoryBench {
     let store = try await Store.open(
       at: url, key: .raw(rawKey), schema: benchSchema, migrations: .creatingSchema)
     defer { store.close() }
-    // The engine's own caches are filled before, those of both connections that the fetch reads by: each waits for the other
-    // to be open.
+    // The engine's own caches are filled before, those of both connections that the fetch reads by: each
+    // waits for the other to be open.
     let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     async let first: Int = store.read { context in
       one.signal()

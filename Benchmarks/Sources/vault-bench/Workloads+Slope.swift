@@ -1,5 +1,6 @@
-// Workload 33: how the cost of workloads 1 to 4 grows from 10,000 rows to 1,000,000. What a row costs is compared with what it
-// costs the floor at the same size: that a cache is a smaller part of a larger file is the engine's doing, and meets both.
+// Workload 33: how the cost of workloads 1 to 4 grows from 10,000 rows to 1,000,000. What a row costs is
+// compared with what it costs the floor at the same size: that a cache is a smaller part of a larger file
+// is the engine's doing, and meets both.
 
 import Foundation
 import ObjectVault
@@ -9,8 +10,9 @@ import ObjectVault
   /// How much more of the floor a row may cost in a larger table than in the smallest one.
   nonisolated static let limit = 1.05
 
-  /// Each workload at each size. Judged by the clock where a second thread reads a part, which it does of larger tables alone; that of
-  /// all threads stands beside it. Bound to one processor (`taskset -c 1`) nothing is read by two.
+  /// Each workload at each size. Judged by the clock where a second thread reads a part, which it does of
+  /// larger tables alone; that of all threads stands beside it. Bound to one processor (`taskset -c 1`)
+  /// nothing is read by two.
   static func measure(runs: Int, showingEach: Bool) async throws -> [Measured] {
     var results: [Int: [Measured]] = [:]
     for size in sizes {
@@ -87,7 +89,8 @@ import ObjectVault
       }
     }
 
-    /// A small table several times, so that every run takes as many rows, and the clock is no part of what is seen.
+    /// A small table several times, so that every run takes as many rows, and the clock is no part of
+    /// what is seen.
     private func summed(_ body: @MainActor (Place) async throws -> Double) async throws -> Double {
       let repeats = max(1, 200_000 / size)
       var (wall, process) = (0.0, 0.0)

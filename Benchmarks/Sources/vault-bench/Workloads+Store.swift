@@ -10,8 +10,9 @@ extension Bench {
 
   /// Seconds for the SQL of a predicate of six comparisons and a join.
   func compilePredicate(_ repeats: Int) async throws -> Double {
-    // Opening a store begins a look-up of conformances on another thread, some milliseconds of it. With a passphrase it is
-    // over when the store is open; with the raw key of this program it would run beside what is timed.
+    // Opening a store begins a look-up of conformances on another thread, some milliseconds of it. With a
+    // passphrase it is over when the store is open; with the raw key of this program it would run beside
+    // what is timed.
     try await Task.sleep(for: .milliseconds(200))
     return try await compiledPredicate(repeats).seconds
   }
@@ -28,8 +29,8 @@ extension Bench {
   private func compiledPredicate(_ repeats: Int) async throws -> (seconds: Double, text: String) {
     try await store.read { context in
       var text = ""
-      // Foundation's own work, making the predicates, is not timed: from them to the SQL is ours. All at once, as the floor is:
-      // by each the clock would be a twentieth of what is measured.
+      // Foundation's own work, making the predicates, is not timed: from them to the SQL is ours. All at
+      // once, as the floor is: by each the clock would be a twentieth of what is measured.
       let predicates = (0..<repeats).map { index in
         // Captured and not written in place: the compiler types six literals too slowly.
         let (name, letter) = ("name \(index & 7)", "a")
@@ -40,7 +41,8 @@ extension Bench {
         }
       }
       let time = try seconds {
-        // By their places: taken out of the array each would be copied, which nobody does who writes one down where it is used.
+        // By their places: taken out of the array each would be copied, which nobody does who writes one
+        // down where it is used.
         for index in predicates.indices {
           text = try context.fetch(Post.self).where(predicates[index]).sql.text
         }
@@ -124,7 +126,8 @@ enum MigrationBench {
       // Opened and closed in the timed part, as our migration is.
       return seconds {
         let again = Floor(path)
-        // What says that it has migrated a store says so of the disk: ours asks for that, and a loop of equal promises would.
+        // What says that it has migrated a store says so of the disk: ours asks for that, and a loop of
+        // equal promises would.
         again.run("PRAGMA synchronous = FULL")
         again.run("PRAGMA foreign_keys = OFF")
         again.run("BEGIN IMMEDIATE; \(changeSQL) ; COMMIT")

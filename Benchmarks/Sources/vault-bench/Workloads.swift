@@ -260,7 +260,8 @@ import ObjectVault
 
   // MARK: 7
 
-  /// - Parameter clause: Such as `OR FAIL`, without which SQLite 3.15 keeps each page for the case that the statement is undone.
+  /// - Parameter clause: Such as `OR FAIL`, without which SQLite 3.15 keeps each page for the case that
+  ///   the statement is undone.
   func floorUpdate(_ count: Int, _ value: Int, _ clause: String = "") -> Double {
     seconds {
       floor.run("BEGIN IMMEDIATE")

@@ -1,6 +1,7 @@
-// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM]
-// vault-bench [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
-// vault-bench [--json] [--runs N] --package-index SCRIPT    workloads 40 to 44, against package_index.py; with --compare
+// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM] vault-bench
+// [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
+// vault-bench [--json] [--runs N] --package-index SCRIPT    workloads 40 to 44, against package_index.py;
+// with --compare
 //                                                           those of both programs
 
 import CipherSQLite
@@ -265,7 +266,8 @@ let workloads = [
   } ours: {
     try await ConnectionBench.oursRekey(rekeyed)
   },
-  // The other way round than the others: the time for as many reads as one reader alone does; 1 / 1.6 and 1 / 1.9.
+  // The other way round than the others: the time for as many reads as one reader alone does; 1 / 1.6 and
+  // 1 / 1.9.
   Workload(
     number: 19, name: "8 readers beside a writer", rows: ConnectionBench.readsInAll, firstStage: 0.625,
     goal: 0.526

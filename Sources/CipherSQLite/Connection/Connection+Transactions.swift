@@ -115,7 +115,8 @@ extension Connection {
   func noteLostTransaction(_ error: SQLError) {
     // Also needed for a transaction that was begun by hand, for which the guard below returns.
     triggered = nil
-    guard isClosureTransactionOpen, lostTransactionError == nil, !isInTransaction, let handle = unsafe handle else {
+    guard isClosureTransactionOpen, lostTransactionError == nil, !isInTransaction, let handle = unsafe handle
+    else {
       return
     }
     lostTransactionError = error

@@ -65,8 +65,8 @@ package final class RowDelivery {
 
 /// The receiver of rows for the functions of one connection.
 @safe final class RowIntake {
-  // Used only by the thread that runs the statement, and never passed inout. Not retained: `deliverRows`, which
-  // sets this property, keeps the object alive meanwhile.
+  // Used only by the thread that runs the statement, and never passed inout. Not retained: `deliverRows`,
+  // which sets this property, keeps the object alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
   /// Sets the receiver of rows.

@@ -127,7 +127,9 @@ package struct TableStatistics {
     if table.hasRowID {
       guard let span = try span(of: table) else { return 0 }
       let (rows, isTooFar) = span.upperBound.subtractingReportingOverflow(span.lowerBound)
-      guard !isTooFar, rows <= Int64(Self.maximumAnalyzedRows) else { return isTooFar ? 1 << 40 : Int(rows) + 1 }
+      guard !isTooFar, rows <= Int64(Self.maximumAnalyzedRows) else {
+        return isTooFar ? 1 << 40 : Int(rows) + 1
+      }
     }
     let most = Self.maximumAnalyzedRows + 1
     let rows =
@@ -233,7 +235,8 @@ package struct TableStatistics {
     for index in indexes {
       let found = try index.columns.indices.map { place in
         index.isUnique && place == index.columns.count - 1
-          ? 1 : try estimatedRowsPerKey(Array(index.columns[...place]), of: index, samples: samples, in: table)
+          ? 1
+          : try estimatedRowsPerKey(Array(index.columns[...place]), of: index, samples: samples, in: table)
       }
       let nils = index.columns.indices.filter { place in
         samples.count { $0[index.columns[place]]?.isNull != false } > samples.count / 2

@@ -41,7 +41,9 @@ final class FileReplacement {
     try checkReplaceable(file)
     let deadline = Deadline(configuration.busyTimeout)
     while true {
-      do { return try takeInOneAttempt(file, unlocked: unlocked, configuration: configuration) } catch SQLError.busy(
+      do {
+        return try takeInOneAttempt(file, unlocked: unlocked, configuration: configuration)
+      } catch SQLError.busy(
         let path, _, let holders)
       {
         guard !deadline.isOver else {

@@ -17,7 +17,9 @@ extension ConnectionPool {
     let changes = connection.totalChanges
     // A connection that was opened anew has not changed any rows yet.
     if changes < writer.changesAtLastCheck { writer.changesAtLastCheck = 0 }
-    guard changes - writer.changesAtLastCheck >= (isClosing ? Self.someChanges : Self.manyChanges) else { return }
+    guard changes - writer.changesAtLastCheck >= (isClosing ? Self.someChanges : Self.manyChanges) else {
+      return
+    }
     writer.changesAtLastCheck = changes
     let former = connection.hooks.busy
     connection.onBusy { _ in false }

@@ -33,9 +33,12 @@ struct ChangeSetCheck {
     for row in changes.deleted { try note(row.entity, rowID: row.rowID, as: .deleted) }
   }
 
-  private mutating func note(_ entity: String, rowID: Int64, as plannedChange: PlannedChange) throws(StoreError) {
+  private mutating func note(_ entity: String, rowID: Int64, as plannedChange: PlannedChange)
+    throws(StoreError)
+  {
     let mapping = try names.entity(entity)
-    guard plannedChanges[mapping.root.index].updateValue((mapping, plannedChange), forKey: rowID) == nil else {
+    guard plannedChanges[mapping.root.index].updateValue((mapping, plannedChange), forKey: rowID) == nil
+    else {
       throw names.misfit(entity, rowID: rowID, properties: [])
     }
   }
@@ -43,7 +46,9 @@ struct ChangeSetCheck {
   /// Returns the change that the set makes to a row of an entity or of one of its subentities; nil if
   /// there is none.
   private func plannedChange(_ rowID: Int64, _ entity: EntityMapping) -> PlannedChange? {
-    guard let (own, plannedChange) = plannedChanges[entity.root.index][rowID], entity.includes(own) else { return nil }
+    guard let (own, plannedChange) = plannedChanges[entity.root.index][rowID], entity.includes(own) else {
+      return nil
+    }
     return plannedChange
   }
 

@@ -56,8 +56,8 @@ struct PredicateReader {
   }
 
   /// Returns the tree of a tape.
-  /// - Parameter replacesCapturedValues: Whether captured values become variables, numbered in the order of the
-  ///   tape.
+  /// - Parameter replacesCapturedValues: Whether captured values become variables, numbered in the order
+  ///   of the tape.
   static func node(_ tape: PredicateTape, replacesCapturedValues: Bool) throws -> PredicateNode {
     var reader = PredicateReader(tape, replacesCapturedValues: replacesCapturedValues)
     return try reader.condition()

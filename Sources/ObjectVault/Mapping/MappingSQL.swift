@@ -123,10 +123,10 @@ extension EntityMapping {
   }
 
   /// Returns the statement that sets some columns of one row if it still has a certain version.
-  /// - Parameter failureUndoesStatement: Whether a failure undoes this statement alone (ABORT, not FAIL). For that
-  ///   the engine copies each page, and SQLCipher 3 keeps the copies until the outermost savepoint ends.
-  ///   It must be true where the statement fires triggers, because FAIL would override the conflict
-  ///   clauses inside the triggers.
+  /// - Parameter failureUndoesStatement: Whether a failure undoes this statement alone (ABORT, not FAIL).
+  ///   For that the engine copies each page, and SQLCipher 3 keeps the copies until the outermost
+  ///   savepoint ends. It must be true where the statement fires triggers, because FAIL would override
+  ///   the conflict clauses inside the triggers.
   func updateSQL(_ slots: [Int], failureUndoesStatement: Bool) -> String {
     text("\(update(failureUndoesStatement)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
   }

@@ -79,9 +79,9 @@ package struct RowIDs {
   /// - Parameters:
   ///   - entity: The entity at the root of the table.
   ///   - highest: The highest id that is excluded.
-  ///   - endsOtherReservations: Whether to end other processes' reservations, by changing the mark. Needed for
-  ///     an id from outside of the store, which another process may have reserved. Not needed in a
-  ///     migration, after which every process opens the store again.
+  ///   - endsOtherReservations: Whether to end other processes' reservations, by changing the mark.
+  ///     Needed for an id from outside of the store, which another process may have reserved. Not needed
+  ///     in a migration, after which every process opens the store again.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
   package func raise(_ entity: String, to highest: Int64, endsOtherReservations: Bool = false) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }

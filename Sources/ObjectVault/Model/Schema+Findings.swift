@@ -26,7 +26,8 @@ extension Schema {
         }
         guard let candidateInverses, !candidateInverses.isEmpty else { return nil }
         return UnpairedMembers(
-          entity: entity.name, relationship: relationship, candidateInverses: candidateInverses.map(\.name).sorted())
+          entity: entity.name, relationship: relationship,
+          candidateInverses: candidateInverses.map(\.name).sorted())
       }
     }
   }

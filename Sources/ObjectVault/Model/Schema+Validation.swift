@@ -171,7 +171,9 @@ extension Schema {
 
   /// Returns the ancestor of an entity that is the destination of the inverse; nil when there is none.
   /// Such an inverse is a fault, because the objects that it references need not be of the entity.
-  private func above(_ entity: EntityDescription, referencedBy inverse: String, of destination: EntityDescription)
+  private func above(
+    _ entity: EntityDescription, referencedBy inverse: String, of destination: EntityDescription
+  )
     -> String?
   {
     guard let back = destination.relationship(named: inverse) else { return nil }

@@ -40,7 +40,9 @@ extension ManagedObject {
     guard let inverse = relationship.inverseSlot else {
       return setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     }
-    if relationship.inverseIsLookedUp, target?.clearReferencesOfPartners(inverse, column: slot) == false { return }
+    if relationship.inverseIsLookedUp, target?.clearReferencesOfPartners(inverse, column: slot) == false {
+      return
+    }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     old?.touchedMembers(inverse).remove(self)
     target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)

@@ -128,7 +128,9 @@ public protocol Persistable: AnyObject {}
 
   /// The id that other code sees: the final id that a new object was assigned before its row is written,
   /// otherwise `rowID`.
-  final var visibleRowID: Int64 { rowID < 0 && state == .inserted ? host?.visibleID(of: self) ?? rowID : rowID }
+  final var visibleRowID: Int64 {
+    rowID < 0 && state == .inserted ? host?.visibleID(of: self) ?? rowID : rowID
+  }
 
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
   /// Calls `body` with the object's map, unretained: code that runs in the object's context keeps the

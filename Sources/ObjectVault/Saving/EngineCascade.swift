@@ -15,7 +15,8 @@ extension SavePlanner {
     // Built once, on first use: the relationships whose delete rules depend on whether a member is
     // deleted too, by destination.
     lazy var strict = Dictionary(
-      grouping: mapping.relationships.filter { !Self.isIndependentOfOtherDeletions($0) }, by: { $0.destination.index })
+      grouping: mapping.relationships.filter { !Self.isIndependentOfOtherDeletions($0) },
+      by: { $0.destination.index })
     for entity in mapping.entities where owners.contains(entity.index) {
       for relationship in entity.relationships where relationship.deleteRule == .cascade {
         let others = { strict[relationship.destination.index] ?? [] }

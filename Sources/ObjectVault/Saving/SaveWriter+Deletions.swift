@@ -134,7 +134,8 @@ extension SaveWriter {
   /// Checks that rows no longer exist. If a row was missing, it was deleted along with another one. If a
   /// row still exists, a trigger kept it.
   private func requireDeleted(_ ids: [Int64], _ entity: EntityMapping) throws {
-    let left = try connection.value(sql: entity.lowestExistingIDSQL(count: ids.count), ids.map { .integer($0) })
+    let left = try connection.value(
+      sql: entity.lowestExistingIDSQL(count: ids.count), ids.map { .integer($0) })
     if let id = left?.int64 { throw ignored(entity, id: id, what: "deleted") }
   }
 

@@ -6,7 +6,11 @@ internal import CipherSQLite
 extension SaveWriter {
   /// Inserts new rows.
   func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    if try canInsertInOneStatement(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
+    if try canInsertInOneStatement(objects, entity) {
+      try feed(objects, entity)
+    } else {
+      try insertEach(objects, entity)
+    }
   }
 
   /// Whether new rows are inserted in one statement. Not if there are only a few rows. Not if the table
@@ -92,12 +96,15 @@ extension SaveWriter {
   /// Updates the changed columns of existing rows. Each statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
-      for (changed, objects) in byChangedColumns(objects) { try update(objects, of: entity, changed: changed) }
+      for (changed, objects) in byChangedColumns(objects) {
+        try update(objects, of: entity, changed: changed)
+      }
     }
   }
 
   /// Groups changed objects by the columns that changed.
-  private func byChangedColumns(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
+  private func byChangedColumns(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])]
+  {
     // Read once: each access to the plan copies it with all its references.
     let plan = plan
     // Mostly all objects have the same changed columns.
@@ -130,7 +137,8 @@ extension SaveWriter {
     var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
     alone += try updateInOneStatement(inRuns, of: entity, slots: slots) { collided.append(($0, $1)) }
     if !alone.isEmpty {
-      try connection.withStatement(sql: entity.updateSQL(slots, failureUndoesStatement: !isQuiet)) { statement in
+      try connection.withStatement(sql: entity.updateSQL(slots, failureUndoesStatement: !isQuiet)) {
+        statement in
         for object in alone {
           try unlessColliding(object) {
             try update(object, of: entity, slots: slots, with: statement)

@@ -83,7 +83,9 @@ struct RowReader {
   @inline(never)
   private func notifyPartners(of object: ManagedObject) {
     for pair in pairs {
-      if let id = object.rowCell(pair.slot)?.int64 { pair.map.find(id)?.noteReference(by: object, pair.inverse) }
+      if let id = object.rowCell(pair.slot)?.int64 {
+        pair.map.find(id)?.noteReference(by: object, pair.inverse)
+      }
     }
   }
 }

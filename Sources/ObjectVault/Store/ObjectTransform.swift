@@ -11,7 +11,9 @@ struct ObjectTransform: RowTransform {
       mapping: try SchemaMapping(work.model), classes: .none, path: work.connection.path,
       generation: work.generation, id: work.storeID)
     let entity = try core.entity(named: work.transform.entity)
-    let extent = try work.connection.query(sql: entity.highestIDAndCountSQL) { ($0.int64(0), Int($0.int64(1))) }.first
+    let extent = try work.connection.query(sql: entity.highestIDAndCountSQL) {
+      ($0.int64(0), Int($0.int64(1)))
+    }.first
     // Objects that the function creates have higher ids and are not visited.
     let (highest, all) = extent ?? (0, 0)
     var (touched, last, done) = (TouchedColumns(), Int64(0), 0)

@@ -26,7 +26,8 @@ final class FoldTable: Sendable {
     foldsCase = options.contains(.caseInsensitive)
   }
 
-  /// Returns the folded text; nil when it contains an `needsContext` character, and must be folded as a whole.
+  /// Returns the folded text; nil when it contains an `needsContext` character, and must be folded as a
+  /// whole.
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []
@@ -101,7 +102,8 @@ final class FoldTable: Sendable {
     // Surrogates do not occur in text.
     guard let scalar = Unicode.Scalar(number) else { return Self.needsContext }
     let folded = Folding.whole(String(scalar), options)
-    guard folded.utf8.count <= 7, !needsContext(scalar), !folded.unicodeScalars.contains(where: needsContext) else {
+    guard folded.utf8.count <= 7, !needsContext(scalar), !folded.unicodeScalars.contains(where: needsContext)
+    else {
       return Self.needsContext
     }
     return folded.utf8.reversed().reduce(0) { ($0 | Entry($1)) << 8 } | Entry(folded.utf8.count)

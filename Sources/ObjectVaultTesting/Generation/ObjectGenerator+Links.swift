@@ -83,7 +83,8 @@ extension ObjectGenerator {
 
   // MARK: One-to-ones
 
-  private mutating func connectOneToOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
+  private mutating func connectOneToOne(_ relationship: RelationshipDescription, _ entity: EntityDescription)
+  {
     // Only the relationship that has the column is set, not its inverse.
     guard relationship.hasColumn else { return }
     let (name, other) = (entity.name, relationship.destination)

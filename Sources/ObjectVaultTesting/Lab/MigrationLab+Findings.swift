@@ -53,7 +53,8 @@ extension MigrationLab {
   /// Runs a part of a check, and adds the place to its errors.
   /// - Parameter refusal: What to do when a step rejects the data that it finds.
   func run<Result>(
-    _ check: String, at place: String, refusal: String = generatedValuesAdvice, _ body: () async throws -> Result
+    _ check: String, at place: String, refusal: String = generatedValuesAdvice,
+    _ body: () async throws -> Result
   ) async throws -> Result {
     do {
       try requireKnownNames()

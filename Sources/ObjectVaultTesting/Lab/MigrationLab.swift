@@ -161,7 +161,9 @@ extension MigrationLab {
 
   /// Returns the values and rules of the app's classes, by the names that their attributes have at an
   /// earlier version.
-  private func classValuesAndRules(at number: Int) throws -> ([String: [SQLValue]], [String: GeneratedObjects.Rule]) {
+  private func classValuesAndRules(at number: Int) throws -> (
+    [String: [SQLValue]], [String: GeneratedObjects.Rule]
+  ) {
     guard let model else { return ([:], [:]) }
     let names = try NameHistory(migrations, from: number, to: migrations.version)
     var values: [String: [SQLValue]] = [:]

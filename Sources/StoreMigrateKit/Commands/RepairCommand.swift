@@ -28,9 +28,10 @@ enum RepairCommand: Command {
     let steps: [HistoryRepair.Step]
     var description: String {
       guard !steps.isEmpty else { return "The steps match those that ran on \(store.path). Nothing to do." }
-      return (steps.flatMap(lines) + [
-        "\(store.path): the steps are recorded as the files are now. No table was changed."
-      ]).joined(separator: "\n")
+      return
+        (steps.flatMap(lines) + [
+          "\(store.path): the steps are recorded as the files are now. No table was changed."
+        ]).joined(separator: "\n")
     }
   }
 

@@ -46,7 +46,7 @@ enum SchemaImport {
       lines.append(
         next.first.map { "Review the files. Then import the rows: \($0)" }
           ?? "baseline would refuse this file. In a copy of \(file), fix what cannot be imported, "
-            + "and import that copy."
+          + "and import that copy."
       )
       return lines.joined(separator: "\n")
     }

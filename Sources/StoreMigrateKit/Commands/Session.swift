@@ -174,7 +174,8 @@ struct Session: Sendable {
       throw UsageError(
         "\(option): \(Engine.current) does not support these settings: \(profile). "
           + "The page size is a power of two from 1024 to 65536 bytes. Rounds are from 1 to 2147483647. "
-          + "A header has 0, 32, 48, 64, 80 or 96 bytes. A header, and other hashes than SHA1, need SQLCipher 4.")
+          + "A header has 0, 32, 48, 64, 80 or 96 bytes. A header, and other hashes than SHA1, need SQLCipher 4."
+      )
     }
     return profile
   }

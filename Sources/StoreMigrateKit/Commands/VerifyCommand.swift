@@ -57,7 +57,8 @@ enum VerifyCommand: Command {
       guard findings.isEmpty else { return findings.joined(separator: "\n") + unread }
       return
         "\(store.path): \(pages) pages are authentic; structure, references and tables are correct"
-        + (comparedWithMigrations ? agreement : "; there are no migrations to compare the history with.") + unread
+        + (comparedWithMigrations ? agreement : "; there are no migrations to compare the history with.")
+        + unread
     }
 
     private var agreement: String {

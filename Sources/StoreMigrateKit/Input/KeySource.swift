@@ -177,11 +177,13 @@ struct KeySource {
     }
     guard data.count <= most else {
       process.terminate()
-      throw UsageError("The command of --\(prefix)-command printed more than \(most) bytes, too long for a key.")
+      throw UsageError(
+        "The command of --\(prefix)-command printed more than \(most) bytes, too long for a key.")
     }
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw UsageError("The command of --\(prefix)-command failed with exit code \(process.terminationStatus).")
+      throw UsageError(
+        "The command of --\(prefix)-command failed with exit code \(process.terminationStatus).")
     }
     return Array(data)
   }

@@ -213,15 +213,7 @@ import Testing
       return
     } catch StoreError.migrationFailed(_, _, let operation, let reason) where operation.contains("retype") {
       // A draft of an expression, which a person would review.
-<<<<<<< ours
-      #expect(
-        (reason.contains(" are invalid (expected: ") || reason.contains(" is invalid (expected: ")),
-        "\(reason)")
-||||||| base
-      #expect((reason.contains("are no ") || reason.contains("is no ")), "\(reason)")
-=======
       #expect(reason.contains(" invalid (expected: "), "\(reason)")
->>>>>>> theirs
       tally.refused += 1
       #expect(try store.content() == before)
       return
@@ -230,13 +222,7 @@ import Testing
     try await lab.checkCreatedEqualsMigrated()
     guard case .operations = try step.rollback(from: old) else { return }
     do { try await lab.checkUpDownUp() } catch let failure as CheckFailure
-<<<<<<< ours
-      where "\(failure)".contains("retype ") && "\(failure)".contains(" are invalid (expected: ")
-||||||| base
-      where "\(failure)".contains("retype ") && "\(failure)".contains(" are no ")
-=======
       where "\(failure)".contains("retype ") && "\(failure)".contains(" invalid (expected: ")
->>>>>>> theirs
     {
       // Numbers that were generated for the wider type need not fit the former one.
       tally.refused += 1

@@ -169,7 +169,9 @@ final class StaleScript {
     // An object that its own context has deleted stays invalid.
     makers[number][id] = nil
     for part in former.parts.keys where world.parts[part] == nil { parts[number][part] = nil }
-    guard case .committed(let set)? = changes.takeUndelivered().last else { throw Mismatch("no commit was told") }
+    guard case .committed(let set)? = changes.takeUndelivered().last else {
+      throw Mismatch("no commit was told")
+    }
     deletions.append((set, former))
   }
 

@@ -180,7 +180,8 @@ extension Automatic {
     } throws: { error in
       guard case StoreError.notAutomatic(_, let reasons, let lines) = error else { return false }
       return reasons.contains { $0.contains(reason) } && lines.contains { $0.contains(line) }
-        && "\(error)".contains(reason) && "\(error)".contains(line) && !"\(error)".contains(". the step could")
+        && "\(error)".contains(reason) && "\(error)".contains(line)
+        && !"\(error)".contains(". the step could")
     }
     let store = try await open(first)
     #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)

@@ -102,7 +102,8 @@ import Testing
     #expect(result.status == 0, "\(result)")
     #expect(
       result.output.hasPrefix("applied  0002 step\nold.store is at version 4 (")
-        && result.output.hasSuffix("During this run, another process ran 0003 third, 0004 last.\n"), "\(result)")
+        && result.output.hasSuffix("During this run, another process ran 0003 third, 0004 last.\n"),
+      "\(result)")
   }
 
   @Test(arguments: ["up old.store", "up old.store --to 3"])

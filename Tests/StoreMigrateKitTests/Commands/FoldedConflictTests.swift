@@ -34,7 +34,8 @@ import Testing
       let told = try run(command, store, steps: steps)
       let text = told.output + told.errors
       #expect(told.status == 3, "\(told)")
-      #expect(text.contains("0002 s2 ran on \(store) in another form than the one folded into 0002 s2"), "\(text)")
+      #expect(
+        text.contains("0002 s2 ran on \(store) in another form than the one folded into 0002 s2"), "\(text)")
       #expect(text.contains("repair \(store) 0002 --migrations FOLDER --key-file"), "\(text)")
       #expect(!text.contains("only the formatting") && !text.contains("Undo the edit"), "\(text)")
     }

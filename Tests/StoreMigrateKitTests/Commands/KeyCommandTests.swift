@@ -45,7 +45,9 @@ import Testing
     try await create()
     let plain = folder.path("plain.db")
     let refused = try run("export", store, plain)
-    #expect(refused.status == 5 && refused.errors.contains("WITHOUT ENCRYPTION") && refused.errors.contains("--yes"))
+    #expect(
+      refused.status == 5 && refused.errors.contains("WITHOUT ENCRYPTION") && refused.errors.contains("--yes")
+    )
     #expect(folder.names == ["notes.store"])
     let exported = try run("export", store, plain, "--yes")
     #expect(exported.status == 0 && exported.output.contains("NOT ENCRYPTED"), "\(exported.errors)")

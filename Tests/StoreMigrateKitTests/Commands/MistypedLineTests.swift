@@ -37,7 +37,8 @@ import Testing
     #expect(try run("create a.store --to 0").status == 0)
     let result = try run("\(command) a.store --steps 0")
     #expect(
-      result.status == 64 && result.errors.contains("--steps takes a number that is 1 or more, not 0"), "\(result)")
+      result.status == 64 && result.errors.contains("--steps takes a number that is 1 or more, not 0"),
+      "\(result)")
   }
 
   @Test(arguments: [
@@ -102,7 +103,9 @@ import Testing
   }
 
   @Test func `help explains each option for its command`() throws {
-    #expect(try run("help baseline").output.contains("  the target of a Core Data to-one, such as Note.owner=Person"))
+    #expect(
+      try run("help baseline").output.contains(
+        "  the target of a Core Data to-one, such as Note.owner=Person"))
     #expect(try run("help schema").output.contains("  import: the target of a Core Data to-one"))
     for command in ["up", "down", "redo"] {
       let help = try run("help \(command)").output

@@ -45,7 +45,8 @@ import Testing
     try write("Package.swift", text: manifest.replacing("\n", with: "\r\n"))
     try addStep()
     let stale = try run("check")
-    #expect(stale.status == 2 && stale.output.contains("its exclude: list differs from the files"), "\(stale)")
+    #expect(
+      stale.status == 2 && stale.output.contains("its exclude: list differs from the files"), "\(stale)")
     let embedded = try run("embed")
     #expect(embedded.status == 0 && embedded.output.contains("Package.swift"), "\(embedded)")
     let lines = try manifest.utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }

@@ -64,7 +64,8 @@ import Testing
     try write("Migrations/README.md", text: "Steps.\n")
     let stale = try run("check")
     #expect(
-      stale.status == 2 && stale.output.contains("Package.swift: its exclude: list differs from the files"), "\(stale)")
+      stale.status == 2 && stale.output.contains("Package.swift: its exclude: list differs from the files"),
+      "\(stale)")
     let embedded = try run("embed")
     #expect(embedded.status == 0 && embedded.output.contains("Package.swift"), "\(embedded)")
     let list = "    \"0001_initial.migration\",\n"

@@ -138,7 +138,8 @@ import Testing
       let refused = try run(words)
       #expect(
         refused.status == 1 && !refused.errors.contains("immutable")
-          && refused.errors.contains("Make the file and its folder writable, or run the command as their owner."),
+          && refused.errors.contains(
+            "Make the file and its folder writable, or run the command as their owner."),
         "\(refused)")
     }
     chmod(store, 0o600)

@@ -56,7 +56,8 @@ import Testing
     try insert("a", "b", "a")
     let plan = try run("plan s.store --tx step")
     #expect(
-      plan.status == 5 && plan.output.contains("`up` would stop at 0003 s, with the steps before it committed."),
+      plan.status == 5
+        && plan.output.contains("`up` would stop at 0003 s, with the steps before it committed."),
       "\(plan)")
     let all = try run("plan s.store")
     #expect(all.status == 5 && all.output.contains("would fail, and the store would not change"), "\(all)")

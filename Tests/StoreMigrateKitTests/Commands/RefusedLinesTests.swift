@@ -97,7 +97,8 @@ import Testing
       try String(contentsOf: migrations.appendingPathComponent("0003_mine.swift"), encoding: .utf8)
         == "// mine\n")
     let last = try run("rebase 0003_mine.migration")
-    #expect(last.errors.contains("there is no later step, so there is nothing to rebase it after."), "\(last)")
+    #expect(
+      last.errors.contains("there is no later step, so there is nothing to rebase it after."), "\(last)")
   }
 
   @Test func `an edit that makes another model gets no suggestion of repair`() throws {

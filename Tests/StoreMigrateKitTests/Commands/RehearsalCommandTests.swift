@@ -86,7 +86,8 @@ import Testing
     try insert("a", "bb", "ccc")
     let text = try run("plan s.store --rehearse --tx step")
     #expect(
-      text.status == 0 && text.output.contains("which was removed: `up` would succeed. It took 0."), "\(text)")
+      text.status == 0 && text.output.contains("which was removed: `up` would succeed. It took 0."), "\(text)"
+    )
     let next = try #require(text.output.split(separator: "\n").first { $0.hasPrefix("next:") })
     #expect(next.contains("up s.store --tx step") && text.errors.isEmpty, "\(text)")
     let report = try run("plan s.store --rehearse --json").output

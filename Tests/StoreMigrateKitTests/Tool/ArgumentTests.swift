@@ -26,8 +26,10 @@ import Testing
       "info -", 64,
       "info: STORE must be a file, not a pipe. If the file has the name -, write ./-.\n"
     ),
-    ("info ''", 64, "info: the path of STORE is empty.\n"), ("backup empty -", 64, "backup: FILE must be a file"),
-    ("slots create - Ann", 64, "slots: KEYFILE must be a file"), ("slots list dir", 10, "this is a directory"),
+    ("info ''", 64, "info: the path of STORE is empty.\n"),
+    ("backup empty -", 64, "backup: FILE must be a file"),
+    ("slots create - Ann", 64, "slots: KEYFILE must be a file"),
+    ("slots list dir", 10, "this is a directory"),
     ("slots list empty", 12, "Check the path"), ("slots", 64, "takes one of add, change, create"),
     ("encrypt text a.store --new-key-env STORE_MIGRATE_KEY", 12, "text is not a plain SQLite file."),
     ("encrypt dir a.store --new-key-env STORE_MIGRATE_KEY", 10, "this is a directory"),

@@ -28,7 +28,9 @@ import Testing
         StoreMigrate.commandNames.first { StoreMigrate.optionNames(of: $0).contains(foreign) })
       let result = try run(name, "/nowhere/a.store", "\(foreign)", "1")
       #expect(result.status == 64, "\(result)")
-      #expect(result.errors.contains("\(foreign) is not an option of \(name). These have it: \(owner)"), "\(result)")
+      #expect(
+        result.errors.contains("\(foreign) is not an option of \(name). These have it: \(owner)"), "\(result)"
+      )
       #expect(result.errors.contains("help \(name)"), "\(result)")
     }
   }

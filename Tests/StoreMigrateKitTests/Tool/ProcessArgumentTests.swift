@@ -57,7 +57,8 @@ import Testing
     let result = try runTool(builtExecutable("store-migrate"), words)
     #expect(result.status == 64, "\(result)")
     #expect(
-      (result.output + result.errors).contains("A command is missing. See: store-migrate --help"), "\(result)")
+      (result.output + result.errors).contains("A command is missing. See: store-migrate --help"), "\(result)"
+    )
   }
 
   @Test(arguments: [["--help"], ["help"], ["-h"], ["--version"]])

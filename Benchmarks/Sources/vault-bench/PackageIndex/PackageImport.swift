@@ -35,7 +35,8 @@ struct PackageImport {
 
   /// Imports a file in a process of its own, and prints a report.
   static func run(_ index: String, into url: URL) async throws {
-    // All that is written stays in memory until the commit: what is put out before is written twice, and summed up again.
+    // All that is written stays in memory until the commit: what is put out before is written twice, and
+    // summed up again.
     var configuration = Store.Configuration()
     configuration.cacheSize = 56 << 20
     let store = try await DebianIndex.open(url, configuration)
@@ -52,7 +53,8 @@ struct PackageImport {
     print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
   }
 
-  /// Calls `body` for each paragraph and its number. All saves are in one transaction: what is written and held by nobody is in memory no more.
+  /// Calls `body` for each paragraph and its number. All saves are in one transaction: what is written
+  /// and held by nobody is in memory no more.
   private static func forEach(
     in index: String, savingTo context: ObjectContext, _ body: (PackageParagraph, Int) -> Void
   ) throws {

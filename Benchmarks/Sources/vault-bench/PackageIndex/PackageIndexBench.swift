@@ -1,5 +1,5 @@
-// Workloads 40 to 44: the package index of Debian as a graph. Imported by processes of their own, against package_index.py;
-// then changed, deleted from and asked, against SQL by hand on a copy of the same file.
+// Workloads 40 to 44: the package index of Debian as a graph. Imported by processes of their own, against
+// package_index.py; then changed, deleted from and asked, against SQL by hand on a copy of the same file.
 
 import CFloor
 import Foundation
@@ -137,8 +137,8 @@ import ObjectVault
       + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
   }
 
-  /// Bytes of all rows as objects keep them: a byte and a word for each value, filled up to words, and the texts; of a link
-  /// two words.
+  /// Bytes of all rows as objects keep them: a byte and a word for each value, filled up to words, and
+  /// the texts; of a link two words.
   private static func packedBytes(_ path: String) -> Int {
     let floor = Floor(path)
     let tables = floor.rows(

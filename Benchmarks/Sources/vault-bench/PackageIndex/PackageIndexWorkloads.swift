@@ -177,7 +177,8 @@ extension PackageIndexBench {
   }
 }
 
-/// The same as `seconds` for what other threads do: beside the time by the clock that of the processor, of the process.
+/// The same as `seconds` for what other threads do: beside the time by the clock that of the processor,
+/// of the process.
 @MainActor func processSeconds(_ body: () async throws -> Void) async rethrows -> Double {
   var (startCPU, endCPU) = (timespec(), timespec())
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &startCPU)

@@ -1,4 +1,5 @@
-// A package index, read paragraph by paragraph. Nothing of it is kept: values are slices of a buffer that is read into again.
+// A package index, read paragraph by paragraph. Nothing of it is kept: values are slices of a buffer that
+// is read into again.
 
 import Foundation
 

@@ -81,7 +81,9 @@ struct TypeCheck {
     entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
         [(toOne.name, toOne.columnName, nil)]
-          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0, orderedInverseName(of: toOne))] }
+          + (model.orderColumn(of: toOne).map {
+            [("\(toOne.name).position", $0, orderedInverseName(of: toOne))]
+          }
             ?? [])
       }
   }

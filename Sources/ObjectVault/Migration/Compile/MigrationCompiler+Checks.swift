@@ -41,7 +41,9 @@ extension MigrationCompiler {
 
   /// Returns the inverse if an index is over the column of a one-to-one, such as `Author.passport` for
   /// `Passport.owner`; else nil.
-  private func inverseOfOneToOne(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
+  private func inverseOfOneToOne(_ owner: (entity: String, properties: [String])) -> (
+    entity: String, name: String
+  )? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
       let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
     else { return nil }

@@ -50,7 +50,8 @@ struct OperationLog {
     createsIndex: Bool = false
   ) {
     entries.append(
-      Entry(operation: operation, entity: entity, property: property, index: index, createsIndex: createsIndex))
+      Entry(
+        operation: operation, entity: entity, property: property, index: index, createsIndex: createsIndex))
   }
 
   /// Returns the operations that change some entities or their properties, but not their indexes.

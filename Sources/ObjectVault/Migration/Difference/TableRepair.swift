@@ -21,7 +21,8 @@ struct TableRepair {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
     }
     var texts = [unrepairableReason ?? Self.shell(rebuild)]
-    texts += Array(repeating: unrepairableReason == nil ? Self.same : "", count: missing.count + unexpected.count)
+    texts += Array(
+      repeating: unrepairableReason == nil ? Self.same : "", count: missing.count + unexpected.count)
     return (
       Array(texts.prefix(missing.count)),
       zip(unexpected, texts.dropFirst(missing.count)).map { $1 + (kept(line: $0) ?? "") }

@@ -153,7 +153,8 @@ extension AttributeMove {
     // partner gets one.
     let lacks: SQL =
       way.isAtSource
-      ? "\"id\" NOT IN (\(partnerIDs(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
+      ? "\"id\" NOT IN (\(partnerIDs(way, model)))"
+      : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
     return [
       .mustBeEmpty(
         RowCheck(

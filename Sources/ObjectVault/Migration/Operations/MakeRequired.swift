@@ -75,7 +75,8 @@ struct MakeRequired: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     let isAdded = fillsAddedProperty(mapping, in: model)
     guard
-      let column = isAdded ? "NULL" : earlierExpression(mapping, in: model) ?? mapping.column(entity, property: name)
+      let column = isAdded
+        ? "NULL" : earlierExpression(mapping, in: model) ?? mapping.column(entity, property: name)
     else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling else {

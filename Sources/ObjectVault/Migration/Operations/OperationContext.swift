@@ -28,7 +28,8 @@ struct OperationContext {
     earlier.contains { operation in
       let rules = operation.rules
       switch rules.work {
-      case .data(let sql, _): return rules.traits.rewritesValues && SQLTemplate.words(sql).contains(name.lowercased())
+      case .data(let sql, _):
+        return rules.traits.rewritesValues && SQLTemplate.words(sql).contains(name.lowercased())
       case .transform(let transform):
         return transform.writes?.contains { $0.property == nil || $0.property == name } ?? true
       case .tables, .parts, .require: return false

@@ -27,7 +27,8 @@ final class RunRecord {
   var hasSteps: Bool { lastVersion != nil }
 
   func ran(_ step: MigrationStep, isRollback: Bool, seconds: Double) {
-    finishedSteps.append(.init(number: step.number, name: step.name, isRollback: isRollback, seconds: seconds))
+    finishedSteps.append(
+      .init(number: step.number, name: step.name, isRollback: isRollback, seconds: seconds))
   }
 
   /// Records committed steps that do not end the run.
