@@ -37,7 +37,7 @@ import Testing
     ("format: 1\n[up]\nmake U.a required filling null", 3, 27, "to allow nil, write optional"),
     (
       "format: 1\n[up]\nadd attribute U.a string filling (upper($U.n))", 3, 34,
-      "write a text in quotes; what differs"
+      "write a text in quotes; for values that differ"
     ),
     ("format: 1\n[up]\nadd attribute U.a string filling 'x'", 3, 34, "write a text in double quotes"),
     ("format: 1\n[up]\nadd attribute U.a int filling = 3", 3, 31, "write the value directly after filling"),
@@ -51,7 +51,7 @@ import Testing
       "format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26,
       "\"uniqe\" is not an option; did you mean \"unique\"?"
     ),
-    ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "no value"),
+    ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "is not a value"),
     ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"),
     ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
     ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "not closed"),

@@ -136,7 +136,7 @@ import Testing
     ),
     (
       "make User.city required filling \"x\"\nadd attribute User.code string default \"c\" unique\nadd index User(age)",
-      "add attribute User.code string unique default \"c\"", "more than once"
+      "add attribute User.code string unique default \"c\"", "must be unique"
     ),
     (
       "make User.city required filling \"x\"\nadd attribute User.mail string\nrename attribute User.age -> years",
