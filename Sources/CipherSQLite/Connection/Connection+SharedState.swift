@@ -4,7 +4,8 @@ private import CSQLCipher
 
 extension Connection {
   /// Determines whether the file has a log. If not, ``sharedState`` is nil. While this connection is open,
-  /// no other connection can remove the log. Reads the file; must not be called inside a transaction.
+  /// no other connection can remove the log. Reads the file. Does nothing inside a transaction or for an
+  /// immutable file.
   package func findLog() throws {
     guard !isInTransaction, configuration.access != .immutable else { return }
     keepsLog = try value(sql: "PRAGMA journal_mode") == .text("wal")
@@ -12,8 +13,8 @@ extension Connection {
 
   /// The state that a read would see if it began now. Runs no statement and waits for no lock.
   ///
-  /// Reads on several connections see the same state if this value was the same before the first of them
-  /// began and after the last of them began.
+  /// Reads on several connections see one state if this value was not nil, and was equal before the first
+  /// of them began and after the last began.
   /// - Returns: nil if it cannot be determined: the file has no log, or a commit is
   ///   being written at this moment.
   package var sharedState: SharedState? {
@@ -24,8 +25,8 @@ extension Connection {
       unsafe methods.pointee.iVersion >= 2, let map = unsafe methods.pointee.xShmMap
     else { return nil }
     var memory: UnsafeMutableRawPointer?
-    // The index is mapped in regions of 32 KiB; this is the first. The flag 0 means that a missing region is
-    // not created.
+    // The WAL index is mapped in regions of 32 KiB; this maps the first. The flag 0 means that a missing
+    // region is not created.
     guard unsafe map(file, 0, 32 << 10, 0, &memory) == SQLITE_OK, let memory = unsafe memory else {
       return nil
     }

@@ -14,6 +14,12 @@ extension SQLError {
       sql: sql.replacing("\0", with: "\u{FFFD}"))
   }
 
+  /// Returns the error for a result code of the engine.
+  /// - Parameters:
+  ///   - code: The result code.
+  ///   - handle: The connection, which has the message and the extended code; nil if there is none.
+  ///   - sql: The SQL that failed.
+  ///   - file: The path of the database.
   static func from(
     code: Int32, handle: OpaquePointer?, sql: String, file: String
   ) -> SQLError {
@@ -30,8 +36,8 @@ extension SQLError {
     case SQLITE_INTERRUPT: return .interrupted
     // SQLITE_READONLY_ROLLBACK, a macro that Swift does not import.
     case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
-    // The SQL that cannot be parsed was read from pages that authenticate, so an engine
-    // with the key has written it.
+    // The pages authenticate, so the file is not damaged: an engine with the key wrote SQL that this
+    // engine cannot parse.
     case SQLITE_CORRUPT where message.hasPrefix("malformed database schema"):
       return .schemaUnreadable(file: file, reason: message)
     case SQLITE_READONLY: return .readOnly(file: file)

@@ -8,8 +8,8 @@ extension Connection {
   ///
   /// The copy is one snapshot: it does not contain changes that other connections commit meanwhile. In WAL
   /// mode those connections need not wait. The copy is built under a temporary name with mode 0600. Then it
-  /// is opened with its key, compared with this file row by row, every page is authenticated, and it is
-  /// synced. Only then does the copy get its name.
+  /// is opened with its key and compared with this file row by row. Every page is authenticated, and the
+  /// copy is synced. Only then does the copy get its name.
   ///
   /// In files up to 256 MB the indexes are compared with their tables, so that damage is found while an
   /// older, intact backup may still exist. This method cannot write an unencrypted copy.
@@ -22,8 +22,9 @@ extension Connection {
   ///     it throws, the backup ends.
   /// - Throws: ``SQLError/emptyKey`` before anything is written; ``SQLError/alreadyExists(file:)``,
   ///   ``SQLError/folderMissing(folder:)``; ``SQLError/uncommittedChanges(file:)`` inside a transaction
-  ///   that has written; ``SQLError/diskFull(file:)``; ``SQLError/verificationFailed(file:reason:)``.
-  ///   Then there is no new file.
+  ///   that has written; ``SQLError/leftBeside(file:name:)`` if a log, an index or a journal is next to
+  ///   `path`; ``SQLError/diskFull(file:)``; ``SQLError/corrupted(file:pages:)`` if pages of this file are
+  ///   damaged; ``SQLError/verificationFailed(file:reason:)``. After any error there is no new file.
   public func backup(
     to path: String, key: Key? = nil, progress: (_ copied: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws {
@@ -31,8 +32,8 @@ extension Connection {
   }
 
   /// Writes a copy as ``backup(to:key:progress:)`` does, optionally a temporary one.
-  /// - Parameter isTemporary: Whether to remove the copy if the process is terminated while the copy is
-  ///   registered in ``Temporaries``.
+  /// - Parameter isTemporary: Whether a process that ends also removes the finished copy, until it is
+  ///   unregistered from ``Temporaries``.
   package func backup(
     to path: String, key: Key? = nil, isTemporary: Bool,
     progress: (_ copied: Int, _ total: Int) throws -> Void
@@ -96,7 +97,7 @@ extension Connection {
 
   /// Copies all pages to an empty database. The caller must have begun a transaction.
   func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
-    // Both connections are open until the backup is finished, which happens exactly once.
+    // Memory safety: both connections stay open until sqlite3_backup_finish, which is called exactly once.
     guard let backup = unsafe sqlite3_backup_init(copy.handle, "main", handle, "main") else {
       throw unsafe copy.error(sqlite3_errcode(copy.handle), sql: "backup")
     }

@@ -23,7 +23,7 @@ extension ObjectContext {
       firstPageBytes: plan.updated.contains { $0.objects.count > 8 } ? 65_536 : 512, pageBytes: 65_536)
     for (entity, objects) in plan.inserted {
       let map = maps[entity.index]
-      objects.forEachLent { object in
+      objects.forEachUnretained { object in
         adopt(object, of: entity, by: plan, version: RowVersions.first, packer: &packer)
         settle(object, in: map, by: plan)
       }
@@ -31,7 +31,7 @@ extension ObjectContext {
     for (entity, objects) in plan.updated {
       // The slots that the last object changed: mostly the next object changed the same ones.
       var (changed, slots): (SlotSet, [Int]) = (SlotSet(), [])
-      objects.forEachLent { object in
+      objects.forEachUnretained { object in
         let isDone = object.withOverlay { overlay in
           if overlay.changed != changed {
             changed = overlay.changed

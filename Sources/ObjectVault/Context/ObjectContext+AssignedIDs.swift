@@ -6,9 +6,9 @@ extension ObjectContext {
   func visibleID(of object: ManagedObject) -> Int64 {
     // Outside of a write another save may take the next id first, so the id stays temporary.
     guard let connection = access.writer else { return object.rowID }
-    if let id = pending.given.final(object.rowID) { return id }
+    if let id = pending.assignedIDs.final(object.rowID) { return id }
     do { try assignIDs(on: connection) } catch { note(error) }
-    return pending.given.final(object.rowID) ?? object.rowID
+    return pending.assignedIDs.final(object.rowID) ?? object.rowID
   }
 
   /// Assigns final ids to all new objects that have none. The ids are above all ids in the file and all
@@ -19,7 +19,7 @@ extension ObjectContext {
     try pending.assignIDs { table in
       let map = maps[table]
       if isKnown.insert(table).inserted {
-        map.highest = try ids.free(1, of: map.entity, promised: map.highest).first - 1
+        map.highest = try ids.free(1, of: map.entity, highestAssigned: map.highest).first - 1
       }
       guard map.highest < RowIDs.highest else { throw StoreError.idsExhausted(entity: map.entity.name) }
       map.highest += 1
@@ -32,13 +32,13 @@ extension ObjectContext {
 
   func known(_ value: SQLValue) -> SQLValue {
     guard case .integer(let id) = value, id < 0, let connection = access.writer else { return value }
-    if pending.given.final(id) == nil { do { try assignIDs(on: connection) } catch { note(error) } }
-    return .integer(pending.given.final(id) ?? id)
+    if pending.assignedIDs.final(id) == nil { do { try assignIDs(on: connection) } catch { note(error) } }
+    return .integer(pending.assignedIDs.final(id) ?? id)
   }
 
   /// Returns the new object that was assigned the given final id and has no row yet; nil if there is
   /// none.
   func promised(_ map: IdentityMap, _ id: Int64) -> ManagedObject? {
-    pending.given.isEmpty ? nil : pending.given.temporary(id, table: map.table).flatMap(map.find)
+    pending.assignedIDs.isEmpty ? nil : pending.assignedIDs.temporary(id, table: map.table).flatMap(map.find)
   }
 }

@@ -160,7 +160,7 @@ extension ObjectContext {
   }
 
   /// Returns a scan that reads rows of an entity and its subentities.
-  func scan(_ entity: EntityMapping) -> Scan { Scan(entity: entity, ground: self) }
+  func scan(_ entity: EntityMapping) -> Scan { Scan(entity: entity, context: self) }
 
   /// Returns the ids that a query of one column finds.
   func ids(_ text: String, _ values: [SQLValue]) throws -> [Int64] {
@@ -211,7 +211,7 @@ extension ObjectContext {
         }
       } else {
         let map = maps[relationship.destination.index]
-        owners.forEachLent { owner in
+        owners.forEachUnretained { owner in
           if let fault = owner.toOneFault(slot, in: map) { faults.append(fault) }
         }
       }
@@ -255,7 +255,7 @@ extension ObjectContext: ScanContext {
 
   func keep(_ lookup: LateLookup, of entity: EntityMapping) { core.plans[entity.index].keep(lookup) }
 
-  func count(rows: Int) {
+  func recordQuery(rows: Int) {
     statistics.queries += 1
     statistics.rows += rows
   }

@@ -90,7 +90,7 @@ extension ObjectContext {
     var planner = SavePlanner(
       pending, mapping: core.mapping, maps: maps,
       reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
-      isHeard: records || (!isLast && access.committed != nil))
+      recordsEveryRow: records || (!isLast && access.committed != nil))
     let writer = SaveWriter(
       try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
     try writer.write(reservedIDs: reservedIDs, isLast: isLast)
@@ -147,7 +147,7 @@ extension ObjectContext {
 
   /// Raises the high-water marks, so that assigned ids that no row will have are not issued again.
   private func keepAssignedIDs() throws {
-    guard !pending.given.isEmpty, let connection = access.writer else { return }
+    guard !pending.assignedIDs.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection, reserved: reservedIDs).raise(map.entity.root.name, to: map.highest)
     }

@@ -124,7 +124,7 @@ struct PendingMerge {
     }
     if value.isNull, context.pending.mayReferToDiscarded || !deletion.isEmpty { return nil }
     let table = relationship.destination.root.index
-    let temporary = value.int64.flatMap { context.pending.given.temporary($0, table: table) }
+    let temporary = value.int64.flatMap { context.pending.assignedIDs.temporary($0, table: table) }
     return temporary.map { [value, .integer($0)] } ?? [value]
   }
 

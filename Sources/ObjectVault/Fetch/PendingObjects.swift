@@ -52,7 +52,7 @@ extension PlannedDeletion {
   /// Returns whether an object will exist after the pending changes are saved.
   func leaves(_ object: ManagedObject) -> Bool {
     switch object.state {
-    case .inserted, .fault, .loaded: object.entity.map { isEmpty || !goes(object.rowID, $0) } == true
+    case .inserted, .fault, .loaded: object.entity.map { isEmpty || !contains(object.rowID, $0) } == true
     case .deleted, .invalid, .detached: false
     }
   }

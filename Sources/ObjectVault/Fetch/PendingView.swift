@@ -69,7 +69,7 @@ final class PendingView {
     let map = context.maps[entity.index]
     var found: [Int64: ManagedObject] = [:]
     var unknown: [Int64] = []
-    for id in ids where !deletion.goes(id, entity) {
+    for id in ids where !deletion.contains(id, entity) {
       if let object = map.find(id),
         object.overlay != nil || object.state == .deleted || read[entity.index].contains(id)
       {
@@ -124,7 +124,7 @@ struct PendingSubject: PredicateSubject {
     guard ground.view == nil else { return members(of: relationship).first }
     guard let slot = slot(relationship), let id = object?.storedValue(slot)?.int64,
       let destination = object?.entity?.slots[slot].relationship?.destination,
-      ground.deletion.isEmpty || !ground.deletion.goes(id, destination)
+      ground.deletion.isEmpty || !ground.deletion.contains(id, destination)
     else { return nil }
     guard id < 0 else { return PendingSubject(id: id, on: ground) }
     // A temporary id. If the object was deleted again, no object has the id.

@@ -26,7 +26,7 @@ package struct EntityPlace: Sendable, Hashable {
 
   /// Returns a condition that selects, of these rows, those for which `condition` is true.
   /// - Parameter alias: The alias of the table in the statement, if it has one.
-  func own(_ condition: SQL, _ alias: SQLName? = nil) -> SQL {
+  func condition(and condition: SQL, _ alias: SQLName? = nil) -> SQL {
     self.condition(alias).map { "(\(condition)) AND \($0)" } ?? condition
   }
 

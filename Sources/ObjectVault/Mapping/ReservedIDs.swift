@@ -1,5 +1,5 @@
-// Ids that an open store has reserved in its file and not assigned yet. With them a save of a few rows
-// does not write the page of the high-water marks.
+// Ids that an open store has reserved in its file and not assigned yet. A save that takes its ids from the
+// reservation need not write the page of high-water marks.
 
 internal import CipherSQLite
 
@@ -25,8 +25,9 @@ package final class ReservedIDs: Sendable {
     /// Reservations of the open transaction. If it is rolled back, they are discarded when the next one
     /// begins.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened, up to the limit. The first
-    /// save therefore reserves none, so that a program that saves once leaves no gap.
+    /// The number of ids that were assigned since the store was opened, up to the limit. A save reserves
+    /// as many ids as were assigned before it, so the first save reserves none, and a program that saves
+    /// once leaves no gap.
     var counts: [String: Int64] = [:]
 
     mutating func count(_ ids: Int64, of entity: String) {
@@ -59,10 +60,13 @@ package final class ReservedIDs: Sendable {
   }
 
   /// Reserves ids above those that a save assigns. The reservation is valid after ``commit()``.
+  /// - Parameters:
+  ///   - last: The highest id that this save assigns.
+  ///   - count: The number of ids that this save assigns.
   /// - Returns: The mark to write.
   func reserve(_ entity: String, assigned last: Int64, count: Int64) -> Int64 {
     state.withLock { state in
-      // Below the highest id: any reservation can be ended by a higher mark.
+      // The mark stays below the highest id, so that a higher mark can always end the reservation.
       let mark = max(last, min(last + state.counts[entity, default: 0], RowIDs.highest - 1))
       state.count(count, of: entity)
       state.uncommitted[entity] = Block(assigned: last, mark: mark)

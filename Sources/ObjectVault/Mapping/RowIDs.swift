@@ -55,14 +55,14 @@ package struct RowIDs {
   /// They are only assigned when ``take(_:of:isLast:)`` is called in the same transaction. Rows that
   /// another program inserted may have ids above the mark. The new ids then follow after the ids of these
   /// rows, and taking the new ids corrects the mark.
-  /// - Parameter promised: The highest id that an unsaved object already has.
+  /// - Parameter highestAssigned: The highest id that an unsaved object already has.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
+  func free(_ count: Int, of entity: EntityMapping, highestAssigned: Int64) throws -> Run {
     let root = entity.root
     let last = try marks.last(of: root.name, sql: root.lastIDsSQL)
     return try Run(
       after: last.mark, assigned: reserved?.assigned(root.name, mark: last.mark),
-      taken: max(last.row ?? 0, promised), count: count, of: root.name)
+      taken: max(last.row ?? 0, highestAssigned), count: count, of: root.name)
   }
 
   /// Assigns free ids. Ids that are already reserved write nothing.

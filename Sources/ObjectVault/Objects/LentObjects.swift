@@ -4,7 +4,7 @@
 
 extension Array where Element: ManagedObject {
   /// Calls `body` with each object, which the array keeps alive.
-  @inline(__always) func forEachLent(_ body: (Element) throws -> Void) rethrows {
+  @inline(__always) func forEachUnretained(_ body: (Element) throws -> Void) rethrows {
     // Safe: `self` does not change before this returns, and retains all of its objects.
     try unsafe withUnsafeBufferPointer { objects in
       for index in objects.indices {
@@ -14,7 +14,7 @@ extension Array where Element: ManagedObject {
   }
 
   /// Whether `holds` is true for all objects.
-  @inline(__always) func allLent(_ holds: (Element) -> Bool) -> Bool {
+  @inline(__always) func allSatisfyUnretained(_ holds: (Element) -> Bool) -> Bool {
     // Safe: as above.
     unsafe withUnsafeBufferPointer { objects in
       for index in objects.indices

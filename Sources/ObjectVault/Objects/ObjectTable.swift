@@ -4,9 +4,10 @@
 // Rows mostly come in the order of their ids, so this is a hash table of blocks, each for eight
 // consecutive ids. That takes ten bytes per object, where a table of single entries takes about fifty;
 // growing copies only the pointers to the blocks, and a look-up in the block of the last look-up hashes
-// nothing. If there is at least one object for every four of the ids from 0 on, as in most tables that
-// are fetched whole, those ids have their addresses in an array instead (DenseObjects): mostly eight
-// bytes per object, and 64 at most. The invariants are in ObjectTable+Invariants.
+// nothing. If the table has at least one object for every four places of an array for the ids from 0 on, as
+// most tables that are fetched whole, these ids have their addresses in this array instead (DenseObjects).
+// That takes mostly eight bytes per object, and 64 at most, because the array ends below one object per
+// eight places. The invariants are in ObjectTable+Invariants.
 
 /// The addresses of live objects by id. It reads none of the objects.
 @safe package struct ObjectTable: ~Copyable {
@@ -32,8 +33,8 @@
   /// The state of the table. It uses open addressing. The capacity is a power of two, and at most three
   /// quarters of the places are in use.
   @safe struct Table {
-    /// The array for the ids from 0 on, if enough of them have an object. No block has any of these ids
-    /// then.
+    /// The array for the ids from 0 on, if the table has at least one object for every four of its places.
+    /// No block has any of these ids then.
     var dense = DenseObjects()
     /// The number of all objects.
     var count = 0
@@ -52,8 +53,8 @@
     /// one cost no allocation.
     var spare: Pointer?
   }
-  // Allocated separately, so that the hot loop of a fetch has no checks for overlapping access. The Table
-  // is allocated in init and freed in deinit. Its array of pointers is allocated in init and makeRoom,
+  // Allocated separately, so that the hot loop of a fetch has no exclusivity checks of Swift. The Table is
+  // allocated in init and freed in deinit. Its array of pointers is allocated in init and makeRoom,
   // and freed in makeRoom and deinit. Blocks are allocated in addBlock, and freed in removeBlock and
   // deinit. Only tables with `isLent` and the users of `dense` have pointers to these, and this table
   // outlives both. Like its context, the table is used by one task at a time.
@@ -244,9 +245,9 @@
     return nil
   }
 
-  // The sequence of places in which a block is searched. Consecutive blocks are in adjacent places, so
-  // that a fetch by ascending ids walks through the table. Blocks that collide continue in different
-  // places, by the higher bits of their numbers.
+  // The places that a search for a block visits, in order. The number of a block is its first id / 8.
+  // Blocks with consecutive numbers begin at adjacent places, so that a fetch by ascending ids walks through
+  // the table. Blocks that collide continue at different places, by the higher bits of their numbers.
   struct Probe {
     private let mask: UInt64
     private var rest: UInt64
@@ -304,8 +305,8 @@
     }
   }
 
-  /// Inserts all blocks again, into a table of twice the capacity unless at least half of the used places
-  /// belong to removed blocks.
+  /// Inserts all blocks again, without the places of removed blocks. If at least half of the used places
+  /// are of removed blocks, the capacity stays; otherwise it doubles.
   private func makeRoom() {
     let (old, oldCapacity, removed) = unsafe (
       table.pointee.blocks, table.pointee.capacity, table.pointee.removed

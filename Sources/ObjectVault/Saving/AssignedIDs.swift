@@ -32,11 +32,11 @@ extension PendingChanges {
   /// this order.
   /// - Parameter nextID: Returns the next free id of a table, by the index of its root entity.
   mutating func assignIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
-    for object in inserted[given.seen...] {
-      if object.state == .inserted, given.final(object.rowID) == nil, let table = object.map?.table {
-        given.give(try nextID(table), to: object.rowID, table: table)
+    for object in inserted[assignedIDs.seen...] {
+      if object.state == .inserted, assignedIDs.final(object.rowID) == nil, let table = object.map?.table {
+        assignedIDs.give(try nextID(table), to: object.rowID, table: table)
       }
-      given.seen += 1
+      assignedIDs.seen += 1
     }
   }
 }

@@ -9,7 +9,7 @@ extension SavePlanner {
   /// rows is recorded; with the members, nothing else is deleted or loses a reference; no other delete
   /// rule depends on whether a member is deleted.
   func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
-    guard !isHeard, !pending.deleted.isEmpty else { return [] }
+    guard !recordsEveryRow, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
     var left: Set<ObjectIdentifier> = []
     // Built once, on first use: the relationships whose delete rules depend on whether a member is

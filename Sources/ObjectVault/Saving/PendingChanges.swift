@@ -32,7 +32,7 @@ package struct PendingChanges {
   /// The temporary id that was issued last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
   /// The final ids that new objects were assigned inside a write.
-  var given = AssignedIDs()
+  var assignedIDs = AssignedIDs()
   /// Rises when objects are removed from ``inserted``, ``updated`` or ``deleted``.
   private(set) var generation = 0
 
@@ -96,7 +96,7 @@ package struct PendingChanges {
     guard forgotten > 16, forgotten * 2 > inserted.count else { return }
     inserted.removeAll { $0.state != .inserted }
     forgotten = 0
-    given.seen = 0
+    assignedIDs.seen = 0
     generation += 1
   }
 

@@ -147,7 +147,7 @@ struct RelatedRows {
           let others = RowIDSet(try links(relationship, of: ids).lazy.map(\.other))
           // An object may belong to a subentity of the destination, which has its own delete rules.
           for (entity, some) in try byEntity(others, relationship.destination) {
-            let staying = some.filter { !deletion.goes($0, entity) }
+            let staying = some.filter { !deletion.contains($0, entity) }
             if !staying.isEmpty { next[entity.index, default: RowIDSet()].formUnion(staying) }
           }
         }

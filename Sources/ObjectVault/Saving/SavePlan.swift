@@ -47,9 +47,9 @@ package struct SavePlan {
   }
 
   /// Whether the save deletes an object.
-  func goes(_ object: ManagedObject) -> Bool {
+  func deletes(_ object: ManagedObject) -> Bool {
     guard !deletion.isEmpty, let entity = object.entity else { return false }
-    return deletion.goes(object.rowID, entity)
+    return deletion.contains(object.rowID, entity)
   }
 
   /// Returns the slots whose unique values an object gives up: one slot of each unique key that changes,
@@ -111,7 +111,7 @@ package struct PlannedDeletion {
 
   /// Whether an object is deleted. In an inheritance hierarchy, the row with this id may belong to any of
   /// its entities.
-  func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
+  func contains(_ id: Int64, _ entity: EntityMapping) -> Bool {
     entity.isInHierarchy
       ? entity.relatives.contains { gathered[$0.index].contains(id) } : gathered[entity.index].contains(id)
   }
@@ -142,7 +142,7 @@ package struct PlannedIDs {
   mutating func assign(_ ids: RowIDs.Run, to objects: [ManagedObject], _ entity: EntityMapping) {
     ranges.append((entity, ids))
     var id = ids.first
-    objects.forEachLent { object in
+    objects.forEachUnretained { object in
       assigned[Int(first - object.rowID)] = id
       id += 1
     }
@@ -150,10 +150,10 @@ package struct PlannedIDs {
 
   /// Assigns the ids that were issued before the save: see `AssignedIDs`.
   /// - Returns: The objects without such an id.
-  mutating func assignIssuedIDs(_ given: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
-    guard !given.isEmpty else { return objects }
+  mutating func assignIssuedIDs(_ assignedIDs: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
+    guard !assignedIDs.isEmpty else { return objects }
     return objects.filter { object in
-      guard let id = given.final(object.rowID) else { return true }
+      guard let id = assignedIDs.final(object.rowID) else { return true }
       assigned[Int(first - object.rowID)] = id
       return false
     }

@@ -59,7 +59,7 @@ extension SavePlanner {
         object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
       {
-        release(object, slot)
+        setToNil(object, slot)
       } else {
         rows.append(id)
       }
@@ -81,7 +81,7 @@ extension SavePlanner {
 
   /// Returns the ids whose objects are not deleted.
   private func staying(_ ids: RowIDSet, _ entity: EntityMapping) -> RowIDSet {
-    ids.filter { !plan.deletion.goes($0, entity) }
+    ids.filter { !plan.deletion.contains($0, entity) }
   }
 
   // MARK: Versions

@@ -25,7 +25,7 @@ extension SavePlanner {
 
   private func isThere(_ object: ManagedObject) -> Bool {
     switch object.state {
-    case .inserted, .loaded, .fault: !plan.goes(object) && plan.ids.final(object.rowID) > 0
+    case .inserted, .loaded, .fault: !plan.deletes(object) && plan.ids.final(object.rowID) > 0
     case .deleted, .invalid, .detached: false
     }
   }
@@ -66,7 +66,7 @@ extension SavePlanner {
     let id = plan.ids.final(owner.rowID)
     let (new, leaving) = (state.added, Set(state.removed.lazy.map(\.rowID)))
     let stored = (owner.rowID > 0 ? try reader.places(relationship, of: [owner.rowID]) : []).filter {
-      !leaving.contains($0.member) && !plan.deletion.goes($0.member, relationship.destination)
+      !leaving.contains($0.member) && !plan.deletion.contains($0.member, relationship.destination)
     }
     let isStored = Set(stored.lazy.map(\.member))
     // If a member was not added here and the file no longer has it, another connection has removed it.

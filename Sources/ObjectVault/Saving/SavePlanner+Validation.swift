@@ -19,7 +19,7 @@ extension SavePlanner {
   private var newObjectsOfOneEntity: [EntityObjects]? {
     let objects = pending.inserted
     guard plan.deletion.isEmpty, let map = objects.first?.map,
-      objects.allLent({ $0.state == .inserted && $0.isIn(map) })
+      objects.allSatisfyUnretained({ $0.state == .inserted && $0.isIn(map) })
     else { return nil }
     return [(map.entity, objects)]
   }
@@ -34,8 +34,8 @@ extension SavePlanner {
   /// Returns the objects that are not deleted and for which `belongs` is true. Mostly these are all
   /// objects, and no new array is needed.
   private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
-    if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.goes($0) } }
-    return objects.allLent(belongs) ? objects : objects.filter(belongs)
+    if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.deletes($0) } }
+    return objects.allSatisfyUnretained(belongs) ? objects : objects.filter(belongs)
   }
 
   /// If the new target of a to-one was deleted before it was saved, sets the to-one to nil.
@@ -48,7 +48,7 @@ extension SavePlanner {
           let destination = entity.slots[slot].relationship?.destination
         else { continue }
         let target = maps[destination.index].find(id)
-        if target?.state != .inserted || target.map(plan.goes) == true { release(object, slot) }
+        if target?.state != .inserted || target.map(plan.deletes) == true { setToNil(object, slot) }
       }
     }
   }
@@ -63,7 +63,7 @@ extension SavePlanner {
     // The changed slots of the last object, mostly equal to those of the next one. First all stored
     // slots, as on new objects.
     var (changed, asked) = (entity.allStored, required)
-    objects.forEachLent { object in
+    objects.forEachUnretained { object in
       // Most objects have all required values and no rules to check.
       let isSound = plan.withOverlay(of: object) { overlay in
         if overlay.changed != changed {

@@ -12,8 +12,8 @@ package struct SavePlanner {
   /// The live objects, by the index of their entity.
   let maps: IdentityMaps
   let reader: any SaveReader
-  /// Whether every changed row must be known: for a change set, or for later saves of one write.
-  let isHeard: Bool
+  /// Whether the plan must list every changed row: for observers, or for later saves of the same write.
+  let recordsEveryRow: Bool
   var plan: SavePlan
   var related: RelatedRows
   /// The first deletion that a rule denies. It is thrown only if there are no invalid values and no
@@ -22,9 +22,9 @@ package struct SavePlanner {
 
   package init(
     _ pending: PendingChanges, mapping: SchemaMapping, maps: IdentityMaps, reader: any SaveReader,
-    isHeard: Bool = true
+    recordsEveryRow: Bool = true
   ) {
-    self.isHeard = isHeard
+    self.recordsEveryRow = recordsEveryRow
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
     related = RelatedRows(pending, maps: maps, reader: reader)
     plan = SavePlan(entityCount: mapping.entities.count)
@@ -44,14 +44,14 @@ package struct SavePlanner {
     return plan
   }
 
-  /// Reserves an id for each new object.
+  /// Plans an id for each new object.
   private mutating func planIDs() throws {
     let lowest = plan.inserted.isEmpty ? 0 : pending.lastTemporaryID
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
-    var tables = pending.given.tables
+    var tables = pending.assignedIDs.tables
     for (entity, objects) in byTable(plan.inserted) {
       tables.remove(entity.index)
-      try assignIDs(to: plan.ids.assignIssuedIDs(pending.given, to: objects), entity)
+      try assignIDs(to: plan.ids.assignIssuedIDs(pending.assignedIDs, to: objects), entity)
     }
     // If an object was assigned an id and deleted again, other code may have the id, so it must not be
     // issued again.
@@ -59,8 +59,8 @@ package struct SavePlanner {
   }
 
   private mutating func assignIDs(to objects: [ManagedObject], _ entity: EntityMapping) throws {
-    let promised = maps[entity.index].highest
-    plan.ids.assign(try reader.freeIDs(objects.count, of: entity, promised: promised), to: objects, entity)
+    let ids = try reader.freeIDs(objects.count, of: entity, highestAssigned: maps[entity.index].highest)
+    plan.ids.assign(ids, to: objects, entity)
   }
 
   /// Joins the objects of entities that share a table. They get consecutive ids, in the order of their
@@ -75,7 +75,7 @@ package struct SavePlanner {
         found.append((entity.root, objects))
       }
     }
-    // Temporary ids decrease.
+    // A later object has a lower temporary id, so descending ids are the order of creation.
     return found.map { entity, objects in
       (entity, entity.isInHierarchy ? objects.sorted { $0.rowID > $1.rowID } : objects)
     }
@@ -84,8 +84,8 @@ package struct SavePlanner {
   private mutating func planLinks() {
     plan.links.reserveCapacity(pending.links.count)
     for link in pending.links.values where link.isLive {
-      // A new object that is deleted along with another one has no row to link.
-      if link.isAdded, plan.goes(link.source) || plan.goes(link.target) { continue }
+      // A new object that a cascade deletes never gets a row, so it gets no link.
+      if link.isAdded, plan.deletes(link.source) || plan.deletes(link.target) { continue }
       let (source, target) = (plan.ids.final(link.source.rowID), plan.ids.final(link.target.rowID))
       guard source > 0, target > 0 else { continue }
       plan.links.append(PlannedLink(link: link, source: source, target: target))
@@ -101,7 +101,9 @@ package struct SavePlanner {
   func grouped(_ objects: [ManagedObject]) -> [EntityObjects] {
     guard !objects.isEmpty else { return [] }
     // Most saves are of one entity.
-    if let map = objects[0].map, objects.allLent({ $0.isIn(map) }) { return [(map.entity, objects)] }
+    if let map = objects[0].map, objects.allSatisfyUnretained({ $0.isIn(map) }) {
+      return [(map.entity, objects)]
+    }
     var groups = [[ManagedObject]](repeating: [], count: mapping.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
     return groups.enumerated().filter { !$0.element.isEmpty }.map {
@@ -110,7 +112,7 @@ package struct SavePlanner {
   }
 
   /// Sets a to-one of an object to nil in the plan.
-  mutating func release(_ object: ManagedObject, _ slot: Int) {
+  mutating func setToNil(_ object: ManagedObject, _ slot: Int) {
     let overlay: Overlay
     if let present = plan.released[object] {
       overlay = present

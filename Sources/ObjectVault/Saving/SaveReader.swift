@@ -22,8 +22,8 @@ package protocol SaveReader: LinkReader {
   /// Returns the versions of the rows with some ids. Ids without a row are omitted.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// Returns consecutive ids that were never issued, for `count` rows.
-  /// - Parameter promised: The highest id that this context has already assigned.
-  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run
+  /// - Parameter highestAssigned: The highest id that this context has already assigned.
+  func freeIDs(_ count: Int, of entity: EntityMapping, highestAssigned: Int64) throws -> RowIDs.Run
   /// Whether writing to the table of an entity may fire triggers.
   func firesTriggers(_ entity: EntityMapping) throws -> Bool
   /// Returns the last place among one owner's members.
@@ -74,8 +74,9 @@ struct ConnectionReader: SaveReader {
       uniquingKeysWith: { first, _ in first })
   }
 
-  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
-    try RowIDs(connection: connection, reserved: reservedIDs).free(count, of: entity, promised: promised)
+  func freeIDs(_ count: Int, of entity: EntityMapping, highestAssigned: Int64) throws -> RowIDs.Run {
+    try RowIDs(connection: connection, reserved: reservedIDs).free(
+      count, of: entity, highestAssigned: highestAssigned)
   }
 
   func firesTriggers(_ entity: EntityMapping) throws -> Bool {

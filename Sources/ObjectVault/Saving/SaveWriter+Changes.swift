@@ -13,7 +13,7 @@ extension SaveWriter {
   func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {
     let sorted = sortedByID(objects)
     var (starts, index, last) = ([0], 0, Int64.min)
-    sorted.forEachLent { object in
+    sorted.forEachUnretained { object in
       if index > 0, !RowChanges.isRun(from: last, to: object.rowID) { starts.append(index) }
       (index, last) = (index + 1, object.rowID)
     }
@@ -47,7 +47,7 @@ extension SaveWriter {
     let plan = plan
     // Created once, not for each object.
     let finalID = plan.ids.final
-    sorted.forEachLent { object in
+    sorted.forEachUnretained { object in
       // Each object has an overlay, because the objects were grouped by their changes.
       plan.withOverlay(of: object) {
         changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
@@ -84,7 +84,7 @@ extension SaveWriter {
   /// already.
   private func sortedByID(_ objects: [ManagedObject]) -> [ManagedObject] {
     var last = Int64.min
-    let isSorted = objects.allLent { object in
+    let isSorted = objects.allSatisfyUnretained { object in
       defer { last = object.rowID }
       return object.rowID > last
     }

@@ -53,7 +53,7 @@ extension SaveWriter {
     // Created once: otherwise each object would allocate a closure.
     let finalID = plan.ids.final
     var isWhole = true
-    objects.forEachLent { object in
+    objects.forEachUnretained { object in
       let isFed: Void? = plan.withOverlay(of: object) {
         feed.append(plan.ids.final(object.rowID), $0.values, replace: finalID)
       }
@@ -109,7 +109,9 @@ extension SaveWriter {
     let plan = plan
     // Mostly all objects have the same changed columns.
     if let first = objects.first, let changed = plan.overlay(of: first)?.changed,
-      objects.allLent({ object in plan.withOverlay(of: object) { $0.changed == changed } == true })
+      objects.allSatisfyUnretained({ object in
+        plan.withOverlay(of: object) { $0.changed == changed } == true
+      })
     {
       return [(changed, objects)]
     }

@@ -19,7 +19,7 @@ struct LateFetch {
   /// Returns the objects, in the order of the statement.
   func objects() throws -> [ManagedObject] {
     // One snapshot for both statements: the second one has to find the ids of the first.
-    if lookup.isUsed, let found = try scan.ground.withSnapshot(objectsOfIDs) { return found }
+    if lookup.isUsed, let found = try scan.context.withSnapshot(objectsOfIDs) { return found }
     let found = try scan.objects(form, values)
     if lookup.isOpen, found.count >= Self.fewest { note(found) }
     return found
@@ -43,8 +43,8 @@ struct LateFetch {
   private func note(_ found: [ManagedObject]) {
     let isScattered = RowIDOrder.isScattered(found.lazy.map(\.rowID))
     // The fetch has its result: if the check fails for any reason, a later fetch repeats it.
-    let wasExamined = try? lookup.note(isScattered: isScattered) { try scan.ground.withConnection(isFit) }
-    if wasExamined == true { scan.ground.keep(lookup, of: scan.entity) }
+    let wasExamined = try? lookup.note(isScattered: isScattered) { try scan.context.withConnection(isFit) }
+    if wasExamined == true { scan.context.keep(lookup, of: scan.entity) }
   }
 
   /// Returns whether the query plans of ids and rows are equal, except that the ids are read from the

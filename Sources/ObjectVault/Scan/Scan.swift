@@ -9,8 +9,8 @@ protocol ScanContext: AnyObject {
   var run: CancellableRun? { get }
   /// The pool for a second connection; nil if such a connection would see other data.
   var pool: ConnectionPool? { get }
-  /// Throws if the store's tables may have been migrated, as seen by a connection. Can be called on any
-  /// thread.
+  /// Throws if, on the given connection, the store may have been migrated since this context's store was
+  /// opened. Can be called on any thread.
   var generationCheck: @Sendable (Connection) throws -> Void { get }
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result
   /// Runs `body` with a connection, and with the state of the file before the read began; nil if it is
@@ -18,12 +18,13 @@ protocol ScanContext: AnyObject {
   func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result
   /// Runs `body` with all its reads in one snapshot of the file.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result
-  /// Returns how many rows the last fetch of all rows found; shared by all contexts of the store.
+  /// Returns the variable with the row count of the last fetch of all rows, which all contexts of the
+  /// store share; its value is nil before the first one.
   func lastCount(of entity: EntityMapping) -> Locked<Int?>
   /// Keeps the lookup state of a fetch for all contexts of the store.
   func keep(_ lookup: LateLookup, of entity: EntityMapping)
-  /// Counts a query and its rows.
-  func count(rows: Int)
+  /// Adds a query and its rows to the statistics.
+  func recordQuery(rows: Int)
   /// Counts rows that another connection has read.
   func countReadAhead(_ rows: Int)
 }
@@ -31,29 +32,29 @@ protocol ScanContext: AnyObject {
 /// Queries for the whole rows of one entity and its subentities.
 struct Scan {
   let entity: EntityMapping
-  let ground: any ScanContext
+  let context: any ScanContext
 
   /// Returns the objects of a query, in its order.
   /// - Parameters:
   ///   - form: The query.
   ///   - values: The values of its parameters.
-  ///   - isBranch: Whether the columns are ``EntityMapping/objectColumns``; otherwise
-  ///     ``EntityMapping/ownColumns``.
+  ///   - isBranch: Whether rows of subentities are included: the query has
+  ///     ``EntityMapping/objectColumns``; otherwise ``EntityMapping/ownColumns``.
   func objects(_ form: ScanForm, _ values: [SQLValue], isBranch: Bool = true) throws -> [ManagedObject] {
     switch form {
     case .late(let lookup, let form):
       return try LateFetch(lookup: lookup, form: form, values: values, scan: self).objects()
     case .listed(let ids, _): return try rows(ids)
     case .split(let text, let split) where !entity.isInHierarchy:
-      return try counted(SplitScan(whole: text, split: split, entity: entity, ground: ground).objects)
+      return try counted(SplitScan(whole: text, split: split, entity: entity, context: context).objects)
     case .stepped, .handedOver, .placed, .split:
       return try counted {
         // Two calls with concrete types, so that the compiler specializes the code that runs for each
         // row.
-        try ground.withConnection { connection in
+        try context.withConnection { connection in
           try entity.isInHierarchy
-            ? HierarchyCollector(entity, isBranch: isBranch, ground.maps).all(form, values, on: connection)
-            : RowCollector(entity, ground.maps).all(form, values, on: connection)
+            ? HierarchyCollector(entity, isBranch: isBranch, context.maps).all(form, values, on: connection)
+            : RowCollector(entity, context.maps).all(form, values, on: connection)
         }
       }
     }
@@ -65,10 +66,10 @@ struct Scan {
       return try ids.first.map { try objects(.stepped(entity.rowSQL), [.integer($0)]) } ?? []
     }
     return try counted {
-      try ground.withConnection { connection in
+      try context.withConnection { connection in
         try entity.isInHierarchy
-          ? HierarchyCollector(entity, ground.maps).rows(ids, of: entity, on: connection)
-          : RowCollector(entity, ground.maps).rows(ids, of: entity, on: connection)
+          ? HierarchyCollector(entity, context.maps).rows(ids, of: entity, on: connection)
+          : RowCollector(entity, context.maps).rows(ids, of: entity, on: connection)
       }
     }
   }
@@ -82,19 +83,19 @@ struct Scan {
   ) {
     func all(_ collector: some RowCollecting) throws -> ([ManagedObject], [Int64]) {
       let found = try counted {
-        try ground.withConnection { try collector.all(relationship.fedMembers, of: owners, on: $0) }
+        try context.withConnection { try collector.all(relationship.fedMembers, of: owners, on: $0) }
       }
       return (found, collector.owners)
     }
     return try entity.isInHierarchy
-      ? all(HierarchyCollector(entity, ground.maps, collectsOwners: true))
-      : all(RowCollector(entity, ground.maps, collectsOwners: true))
+      ? all(HierarchyCollector(entity, context.maps, collectsOwners: true))
+      : all(RowCollector(entity, context.maps, collectsOwners: true))
   }
 
-  /// Returns the ids that a query finds, in the form that is fastest for many ids.
+  /// Returns the ids that a query finds, handed over inside the engine if its form allows that.
   func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {
-    ground.count(rows: 0)
-    return try ground.withConnection { connection in
+    context.recordQuery(rows: 0)
+    return try context.withConnection { connection in
       guard case .handedOver(let text) = statements.form else {
         return try connection.query(sql: statements.text, values) { $0.int64(0) }
       }
@@ -106,7 +107,7 @@ struct Scan {
 
   private func counted(_ query: () throws -> [ManagedObject]) throws -> [ManagedObject] {
     let found = try query()
-    ground.count(rows: found.count)
+    context.recordQuery(rows: found.count)
     return found
   }
 }

@@ -17,15 +17,15 @@ struct SplitScan {
   let whole: String
   let split: SplitQuery
   let entity: EntityMapping
-  let ground: any ScanContext
-  private var lastCount: Locked<Int?> { ground.lastCount(of: entity) }
+  let context: any ScanContext
+  private var lastCount: Locked<Int?> { context.lastCount(of: entity) }
 
   /// Returns the objects of all rows, in the order of their ids.
   func objects() throws -> [ManagedObject] {
-    try ground.withState { connection, state in
-      let collector = RowCollector(entity, ground.maps)
+    try context.withState { connection, state in
+      let collector = RowCollector(entity, context.maps)
       let found =
-        if Self.isUseful, let state, let pool = ground.pool, let middle = try middle(connection) {
+        if Self.isUseful, let state, let pool = context.pool, let middle = try middle(connection) {
           try pool.withFreeReader {
             try halves(into: collector, splitAt: middle, state: state, on: connection, and: $0)
           }
@@ -42,7 +42,7 @@ struct SplitScan {
     into collector: RowCollector, splitAt middle: Int64, state: SharedState, on connection: Connection,
     and other: Connection
   ) throws -> [ManagedObject] {
-    let ahead = ScanAhead(on: other) { [split, entity, check = ground.generationCheck] other, begin, hand in
+    let ahead = ScanAhead(on: other) { [split, entity, check = context.generationCheck] other, begin, hand in
       try other.reading {
         try check(other)
       } _: {
@@ -60,7 +60,7 @@ struct SplitScan {
     _ = try collector.all(.handedOver(split.below), [.integer(middle)], on: connection)
     while true {
       let event = try ahead.next()
-      try ground.run?.check()
+      try context.run?.check()
       switch event {
       case .batches(var batches): while let batch = batches.popLast() { take(batch, collector) }
       case .end: return collector.found
@@ -71,7 +71,7 @@ struct SplitScan {
 
   private func take(_ batch: ScanAhead.Batch, _ collector: RowCollector) {
     collector.take(batch)
-    ground.countReadAhead(batch.count)
+    context.countReadAhead(batch.count)
   }
 
   /// Returns the id up to which this thread reads; nil when the table is too small to be divided.
@@ -83,7 +83,7 @@ struct SplitScan {
       highest - lowest >= Self.fewest
     else { return nil }
     // Objects that are in memory need no packing on this thread; the other thread would pack all rows.
-    let known = ground.maps[entity.index]
+    let known = context.maps[entity.index]
     guard known.find(lowest) == nil || known.find(highest) == nil else { return nil }
     return lowest + Int64(Double(highest - lowest) * Self.ownShare)
   }

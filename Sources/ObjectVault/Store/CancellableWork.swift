@@ -4,7 +4,7 @@
 package import CipherSQLite
 package import Foundation
 
-/// Runs blocking work as ``LargeStackThread/running(_:)`` does, and cancels its run when the task or
+/// Runs blocking work as ``LargeStackThread/run(_:)`` does, and cancels its run when the task or
 /// `progress` is cancelled.
 ///
 /// The app's own cancellation handler of the progress is still called, and is set again afterwards.
@@ -21,7 +21,7 @@ package func cancellable<Result: Sendable>(
     try Task.checkCancellation()
     let listener = progress.map { ProgressListener($0, cancelling: run) }
     defer { listener?.end() }
-    return try await LargeStackThread.running { try body(run) }
+    return try await LargeStackThread.run { try body(run) }
   } onCancel: {
     run.cancel()
     progress?.cancel()

@@ -1,6 +1,6 @@
-// Threads with large stacks for migration steps. The engine reads an expression by recursion, up to 1000
-// levels deep (SQLITE_MAX_EXPR_DEPTH). That needs more than 512 KiB of stack, and some threads have no
-// more: threads of a program, and those of Dispatch on some systems.
+// Threads with large stacks, for work that compiles deep SQL expressions. The engine reads an expression by
+// recursion, up to 1000 levels deep (SQLITE_MAX_EXPR_DEPTH). That needs more than 512 KiB of stack. Threads
+// that an app creates, and Dispatch's on some systems, may have only 512 KiB.
 
 internal import CipherSQLite
 private import Dispatch
@@ -9,8 +9,9 @@ private import Dispatch
 enum LargeStackThread {
   private static let bytes = 8 << 20
 
-  /// Runs `body` on such a thread, and returns when it has ended.
-  static func waiting<Result>(for body: @escaping () throws -> Result) throws -> Result {
+  /// Runs `body` on a new thread with a large stack. The calling thread is blocked until `body` ends.
+  /// - Returns: What `body` returns.
+  static func runBlocking<Result>(_ body: @escaping () throws -> Result) throws -> Result {
     // Safe to share: the calling thread does not use `result` and `body` before the end is signalled, and
     // the other thread does not use them afterwards.
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
@@ -26,9 +27,9 @@ enum LargeStackThread {
     return try result.get()
   }
 
-  static func running<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws
-    -> Result
-  {
+  /// Runs `body` on a new thread with a large stack. The calling task is suspended until `body` ends.
+  /// - Returns: What `body` returns.
+  static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { done in
       DedicatedThread.start(stackBytes: bytes) { done.resume(with: Swift.Result { try body() }) }
     }

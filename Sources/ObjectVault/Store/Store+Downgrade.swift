@@ -129,7 +129,7 @@ extension Store {
     -> [HistoryEvent]
   {
     let key = try await key.resolved()
-    return try await LargeStackThread.running {
+    return try await LargeStackThread.run {
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
     }
@@ -151,7 +151,7 @@ extension Store {
     -> MigrationSet
   {
     let key = try await key.resolved()
-    return try await LargeStackThread.running {
+    return try await LargeStackThread.run {
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) {
         try StoreHistory.read(inspection.connection).carriedSteps(in: url.filePath)

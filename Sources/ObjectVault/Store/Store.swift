@@ -231,7 +231,7 @@ public final class Store: Sendable {
   ///   bookkeeping tables cannot be read.
   public func verify() async throws -> [String] {
     let (core, pool) = (core, pool)
-    return try await LargeStackThread.running {
+    return try await LargeStackThread.run {
       try pool.withWriter { connection in
         _ = try connection.checkpoint()
         let findings = try connection.findings()

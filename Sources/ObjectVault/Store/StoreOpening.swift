@@ -66,7 +66,7 @@ struct StoreOpening: Sendable {
         }
       }
       // A caller that sets a limit does not wait for the steps of another process.
-      return try LargeStackThread.waiting {
+      return try LargeStackThread.runBlocking {
         var steps = self.steps
         return try prepare(file, key: key, steps: &steps, record: record)
       }

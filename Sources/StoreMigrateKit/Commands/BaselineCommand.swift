@@ -15,8 +15,8 @@ enum BaselineCommand: Command {
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
-    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
-    "Note.rank=")
+    "what a Core Data column is: a to-one with its target (Note.owner=Person),",
+    "or a plain number (Note.rank=)")
   static let options =
     [
       Option.migrations,
@@ -108,7 +108,7 @@ enum BaselineCommand: Command {
       code: ExitCode(error),
       description:
         "\(error) To import its rows into a new store:\n      "
-        + session.taking(session.storePath, to: set.version))
+        + session.baselineCommandLine(for: session.storePath, to: set.version))
   }
 
   // MARK: Into a new store
@@ -161,7 +161,7 @@ extension Session {
   /// Returns the command line that imports the rows of a file into a new store.
   /// - Parameter losses: Losses that the command line allows: what has no place in the store and is
   ///   skipped.
-  func taking(_ file: String, to version: Int, losses: [AdoptionLoss] = []) -> String {
+  func baselineCommandLine(for file: String, to version: Int, losses: [AdoptionLoss] = []) -> String {
     let allowed = losses.flatMap { ["--allow", "lossy:\($0.name)"] }
     let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
     // An unencrypted file has no key, so the key that was given is the store's.

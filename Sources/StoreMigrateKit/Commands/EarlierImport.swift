@@ -42,7 +42,7 @@ struct EarlierImport {
   }
 
   /// Whether there is an earlier step to be replaced. Meaningful only after `check(classes:)`.
-  var isThere: Bool { FileManager.default.fileExists(atPath: step.path) }
+  var exists: Bool { FileManager.default.fileExists(atPath: step.path) }
 
   /// Checks that an import may write: the folder has no steps, and no file exists at the path of the
   /// classes, except unedited ones of an earlier import of the same file. An import that was killed
@@ -115,7 +115,7 @@ struct EarlierImport {
       if isTaken(classes) {
         let former = try TextFile.read(classes.path) ?? []
         try TextFile.write(Array(code.utf8), to: classes.path)
-        do { try write(marked, to: step, replacing: isThere) } catch {
+        do { try write(marked, to: step, replacing: exists) } catch {
           try TextFile.write(former, to: classes.path)
           throw error
         }

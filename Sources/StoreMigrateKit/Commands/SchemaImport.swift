@@ -10,8 +10,8 @@ enum SchemaImport {
     "--classes", value: "FILE", "import: the file for the Swift classes; default ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
-    "import: the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
-    "Note.rank=")
+    "import: what a Core Data column is: a to-one with its target (Note.owner=Person),",
+    "or a plain number (Note.rank=)")
   static let action = CommandAction(
     name: "import", count: 1,
     options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)
@@ -45,8 +45,8 @@ enum SchemaImport {
       lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
         next.first.map { "Review the files. Then import the rows: \($0)" }
-          ?? "baseline would refuse this file. In a copy of \(file), fix what cannot be imported, "
-          + "and import that copy."
+          ?? "`store-migrate baseline`, which imports the rows, would refuse this file. In a copy of "
+          + "\(file), fix what cannot be imported, and import that copy."
       )
       return lines.joined(separator: "\n")
     }
@@ -69,7 +69,7 @@ enum SchemaImport {
   ) async throws -> ImportReport {
     let former = EarlierImport(folder: folder, classes: classes, source: file)
     try former.check()
-    let isReplaced = former.isThere
+    let isReplaced = former.exists
     let adoption = try await Store.planAdoption(
       of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
       relationships: session.toOnes(), busyTimeout: session.lockTimeout())
@@ -81,7 +81,8 @@ enum SchemaImport {
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
       losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],
       isReplaced: isReplaced,
-      next: adoption.obstacles.isEmpty ? [session.taking(file, to: 1, losses: adoption.losses)] : [])
+      next: adoption.obstacles.isEmpty
+        ? [session.baselineCommandLine(for: file, to: 1, losses: adoption.losses)] : [])
   }
 
   /// Returns the text of the step. Comments before `[up]` list the source of each table, and what is
@@ -107,7 +108,8 @@ enum SchemaImport {
 }
 
 extension Session {
-  /// Returns the key of another program's file; nil, without a prompt, for an unencrypted file.
+  /// Returns the key of another program's file; nil, without a prompt, for an empty or
+  /// unencrypted file.
   func keyOfForeignFile(_ path: String) throws -> Key? {
     try requireThere(path)
     let isEmpty = (try? DatabasePath(path))?.byteCount == 0
@@ -125,7 +127,8 @@ extension Session {
     return try head == Data("SQLite format 3\0".utf8) && profile()?.clearHeaderBytes ?? 0 == 0
   }
 
-  /// Returns the to-ones that `--to-one` lists: the entity for each path, or an empty text for a number.
+  /// Returns the columns that `--to-one` lists: for each path the target entity of the to-one, or an empty
+  /// text for a plain number.
   /// - Throws: ``UsageError`` for a text of another form.
   func toOnes() throws -> [String: String] {
     try Dictionary(
@@ -134,7 +137,8 @@ extension Session {
           String.init)
         guard parts.count == 2, parts[0].contains(".") else {
           throw UsageError(
-            "--to-one takes a value such as Note.owner=Person, or Note.rank= for a number, not \"\(text)\".")
+            "--to-one takes a value such as Note.owner=Person, or Note.rank= for a plain number, not "
+              + "\"\(text)\".")
         }
         return (parts[0], parts[1])
       }, uniquingKeysWith: { $1 })

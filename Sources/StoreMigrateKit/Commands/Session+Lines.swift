@@ -74,7 +74,7 @@ extension Session {
     }
     return """
       \(steps[0]) was imported from a file with this name. If it is that file, import its rows into a store:
-          \(taking(storePath, to: 1))
+          \(baselineCommandLine(for: storePath, to: 1))
       If it is another file, \(importing)
       """
   }

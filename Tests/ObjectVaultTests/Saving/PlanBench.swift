@@ -56,8 +56,8 @@ struct BenchReader: SaveReader {
   func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
     versions.filter { ids.contains($0.key) }
   }
-  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
-    try RowIDs.Run(after: 40, taken: promised, count: count, of: entity.name)
+  func freeIDs(_ count: Int, of entity: EntityMapping, highestAssigned: Int64) throws -> RowIDs.Run {
+    try RowIDs.Run(after: 40, taken: highestAssigned, count: count, of: entity.name)
   }
   func firesTriggers(_ entity: EntityMapping) -> Bool { false }
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) -> Int64? {
@@ -111,8 +111,9 @@ final class PlanBench {
   // Objects do not retain their map. Otherwise the context does.
   deinit { for object in maps.objects { object.map = nil } }
 
-  func plan(isHeard: Bool = true) throws -> SavePlan {
-    var planner = SavePlanner(pending, mapping: mapping, maps: maps, reader: reader, isHeard: isHeard)
+  func plan(recordsEveryRow: Bool = true) throws -> SavePlan {
+    var planner = SavePlanner(
+      pending, mapping: mapping, maps: maps, reader: reader, recordsEveryRow: recordsEveryRow)
     return try planner.make()
   }
 

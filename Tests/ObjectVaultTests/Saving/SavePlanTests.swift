@@ -23,10 +23,10 @@ import Testing
 
   @Test func `members that are not in memory are left to the engine if there is no listener`() throws {
     let bench = try PlanBench(.toMany, .cascade, .inFile)
-    #expect(try bench.plan(isHeard: false).deletion.deletedIDsByEntity == [[1], []])
+    #expect(try bench.plan(recordsEveryRow: false).deletion.deletedIDsByEntity == [[1], []])
     #expect(try bench.plan().deletion.deletedIDsByEntity == [[1], [1]])
     let known = try PlanBench(.toMany, .cascade, .fault)
-    #expect(try known.plan(isHeard: false).deletion.deletedIDsByEntity == [[1], [1]])
+    #expect(try known.plan(recordsEveryRow: false).deletion.deletedIDsByEntity == [[1], [1]])
   }
 
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)

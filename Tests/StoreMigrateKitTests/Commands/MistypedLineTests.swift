@@ -105,8 +105,8 @@ import Testing
   @Test func `help explains each option for its command`() throws {
     #expect(
       try run("help baseline").output.contains(
-        "  the target of a Core Data to-one, such as Note.owner=Person"))
-    #expect(try run("help schema").output.contains("  import: the target of a Core Data to-one"))
+        "  what a Core Data column is: a to-one with its target (Note.owner=Person)"))
+    #expect(try run("help schema").output.contains("  import: what a Core Data column is: a to-one"))
     for command in ["up", "down", "redo"] {
       let help = try run("help \(command)").output
       #expect(help.contains("show the plan before running it") && !help.contains("status:"), "\(help)")

@@ -7,14 +7,15 @@ extension AttributeMove {
   /// An attribute that moves.
   struct Moved {
     let from: String
-    /// The name of the new attribute at the destination until the source's attribute is dropped.
-    let passing: String
+    /// The attribute's name at the destination during the move. Differs from `to` only if `to` is still in
+    /// use in the hierarchy.
+    let temporaryName: String
     let to: String
     let former: AttributeDescription
   }
 
   /// The to-one that connects rows of the source with rows of the destination: the operation's
-  /// relationship, or its inverse if the relationship is the end of a one-to-one that has no column.
+  /// relationship, or its inverse, if the relationship has no column because its inverse has it.
   struct Way {
     /// The to-one that has the column.
     let property: String
@@ -29,7 +30,7 @@ extension AttributeMove {
   /// The checks of rows, in the order in which they run.
   func checks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
     (isAwayFromOwner ? checksAwayFromOwner(way, moved: moved, in: model) : [checkTowardsOwner(way, model)])
-      + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
+      + moved.flatMap { requiredValueChecks($0, by: way, model) + uniqueValueChecks($0, by: way, model) }
   }
 
   // MARK: Lost values
@@ -37,10 +38,11 @@ extension AttributeMove {
   /// The condition that a row of the source has any value to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// A query for the ids in the column: these rows, at the end that has no column, have a partner.
+  /// A query for the ids of the rows, at the end without the column, that have a partner.
   func partnerIDs(_ way: Way, _ model: Schema) -> SQL {
-    let holders = model.place(of: way.isAtSource ? source : destination)
-    return "SELECT \(way.column) FROM \(holders.tableName) WHERE \(holders.own("\(way.column) NOT NULL"))"
+    let columnPlace = model.place(of: way.isAtSource ? source : destination)
+    let hasPartner = columnPlace.condition(and: "\(way.column) NOT NULL")
+    return "SELECT \(way.column) FROM \(columnPlace.tableName) WHERE \(hasPartner)"
   }
 
   /// The rows of the source that have a value and no partner at the destination, as SQL after `FROM`.
@@ -50,15 +52,15 @@ extension AttributeMove {
   }
 
   /// The checks of a move away from the relationship's owner. No row of the destination may get several
-  /// different values, no value may be on a row whose partner is not of the destination, and for each row
-  /// without a partner the move must be able to create one.
+  /// different values, a row with a value may not have a partner of another entity than the destination,
+  /// and for each row without a partner the move must be able to create one.
   private func checksAwayFromOwner(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
-    let (own, others) = (model.place(of: source), model.place(of: destination))
-    let (from, column) = (own.tableName, way.column)
+    let (sourcePlace, destinationPlace) = (model.place(of: source), model.place(of: destination))
+    let (from, column) = (sourcePlace.tableName, way.column)
     var checks: [CompiledStatement] = []
     if way.isAtSource {
       let differs = SQL.joined(moved.map { Self.hasDifferentValues($0.former) }, by: " OR ")
-      let leading = own.own("\(column) NOT NULL")
+      let leading = sourcePlace.condition(and: "\(column) NOT NULL")
       let shared: SQL = "\(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
       checks.append(
         .check(
@@ -67,21 +69,23 @@ extension AttributeMove {
             + "first make the values equal, or give each \(source) its own \(destination), with a transform"))
     }
     if way.referencesAncestor {
+      let referenced: SQL = "SELECT \(column) FROM \(destinationPlace.tableName)"
       let isAstray: SQL =
         way.isAtSource
-        ? "\(column) NOT NULL AND \(column) NOT IN \(others.ids)"
-        : "\"id\" IN (SELECT \(column) FROM \(others.tableName)) AND \"id\" NOT IN (\(partnerIDs(way, model)))"
+        ? "\(column) NOT NULL AND \(column) NOT IN \(destinationPlace.ids)"
+        : "\"id\" IN (\(referenced)) AND \"id\" NOT IN (\(partnerIDs(way, model)))"
       checks.append(
         .check(
           .init(rows: "\(from) WHERE (\(hasValue)) AND \(isAstray)"),
           message:
-            "%d objects of \(source) have values, but their \(self.relationship) is not of \(destination); "
-            + "first clear the values, or correct \(self.relationship), with a transform"))
+            "%d objects of \(source) have values, but their \(self.relationship) is not an object of "
+            + "\(destination); first clear the values, or correct \(self.relationship), with a transform"))
     }
     let lone = lone(way, model)
-    // A new row's to-one to its source row gets a value in any case.
+    // The move sets the to-one of each new row, so this property never lacks a value.
     let filled = way.isAtSource ? nil : way.property
-    if let missing = model.flattenedEntity(named: destination)?.unfilled(but: filled) {
+    if let missing = model.flattenedEntity(named: destination)?.requiredPropertyWithoutDefault(except: filled)
+    {
       checks.append(
         .check(
           .init(rows: lone),
@@ -103,20 +107,21 @@ extension AttributeMove {
         if !way.isAtSource, property == way.property { return "\"id\"" }
         return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
       }?.check(
-        "%d values of \(destination)(\(names)) would occur more than once, but must be unique, because the "
-          + "objects created for \(source) without \(relationship) all get the default; first give each its "
+        "%d values of \(destination)(\(names)) would occur more than once, but must be unique: all objects "
+          + "that are created for \(source) without \(relationship) get the default; first give each its "
           + "own \(relationship) with a transform",
         rowsOf: source
       )
     }
   }
 
-  /// The check of a move to the relationship's owner: a row of the destination takes each value.
+  /// The check of a move to the relationship's owner: every row of the source that has a value must be
+  /// referenced by a row of the destination.
   private func checkTowardsOwner(_ way: Way, _ model: Schema) -> CompiledStatement {
-    let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
+    let (from, destinationPlace) = (model.place(of: source).tableName, model.place(of: destination))
     let isLost: SQL =
       way.isAtSource
-      ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(others.ids))"
+      ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(destinationPlace.ids))"
       : "\"id\" NOT IN (\(partnerIDs(way, model)))"
     let lost: SQL = "\(from) WHERE (\(hasValue)) AND \(isLost)"
     return .check(
@@ -129,7 +134,7 @@ extension AttributeMove {
   /// The condition that the rows of a group have different values. They are compared as stored: values that
   /// only a collation treats as equal differ.
   private static func hasDifferentValues(_ attribute: AttributeDescription) -> SQL {
-    // Compares the values themselves: `quote` cuts a text at a NUL and writes a float with fewer digits.
+    // Not quote(...), which cuts a text at a NUL and writes a float with fewer digits.
     let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
     return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
   }
@@ -138,61 +143,62 @@ extension AttributeMove {
 
   /// The value of a source attribute for a row of the destination: a subquery in parentheses, for a
   /// statement on the destination's table.
-  func given(_ attribute: String, by way: Way, _ model: Schema) -> SQL {
-    let (own, to) = (model.place(of: source), model.place(of: destination).tableName)
-    let value: SQL = "SELECT s.\(identifier: attribute) FROM \(own.tableName) AS s"
+  func movedValue(_ attribute: String, by way: Way, _ model: Schema) -> SQL {
+    let (sourcePlace, to) = (model.place(of: source), model.place(of: destination).tableName)
+    let value: SQL = "SELECT s.\(identifier: attribute) FROM \(sourcePlace.tableName) AS s"
     guard way.isAtSource else { return "(\(value) WHERE s.\"id\" = \(to).\(way.column))" }
-    return "(\(value) WHERE \(own.own("s.\(way.column) = \(to).\"id\"", SQLName("s"))) LIMIT 1)"
+    let isPartner = sourcePlace.condition(and: "s.\(way.column) = \(to).\"id\"", SQLName("s"))
+    return "(\(value) WHERE \(isPartner) LIMIT 1)"
   }
 
   /// Checks that every row of the destination gets a value of a required attribute that has no default.
-  private func filled(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
+  private func requiredValueChecks(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
-    let (own, place) = (model.place(of: source), model.place(of: destination))
+    let (sourcePlace, place) = (model.place(of: source), model.place(of: destination))
     // The attribute is required, so every row of the source has a value, and each destination row with a
     // partner gets one.
     let lacks: SQL =
       way.isAtSource
       ? "\"id\" NOT IN (\(partnerIDs(way, model)))"
-      : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
+      : "\(way.column) IS NULL OR \(way.column) NOT IN \(sourcePlace.ids)"
     return [
       .mustBeEmpty(
         RowCheck(
           .required, of: destination, [attribute.to], at: place, where: "(\(lacks))",
           message:
             "%d objects of \(destination) would have no \(attribute.to), because no \(source) has a value "
-            + "for them; write make \(source).\(attribute.from) optional before the move, and make "
-            + "\(destination).\(attribute.to) required filling VALUE after it"))
+            + "for them; write \"make \(source).\(attribute.from) optional\" before the move, and "
+            + "\"make \(destination).\(attribute.to) required filling VALUE\" after it"))
     ]
   }
 
   /// Checks that each value of a unique attribute goes to only one row, and its default to at most one.
-  private func once(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
+  private func uniqueValueChecks(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
-    // Only in a move to the owner can several destination rows get the value of one source row. In the
-    // other moves only the default can occur twice.
+    // Only in a move to the owner, if the destination has the column, can several destination rows get the
+    // value of one source row. In the other moves only the default can occur twice.
     let areShared = !isAwayFromOwner && !way.isAtSource
     guard attribute.former.isUnique, areShared || filling != nil,
       let entity = model.flattenedEntity(named: destination)
     else { return [] }
     let place = model.place(of: destination)
-    let given = given(attribute.from, by: way, model)
-    let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
+    let movedValue = movedValue(attribute.from, by: way, model)
+    let value = filling.map { "ifnull(\(movedValue), \(written: $0.sql))" as SQL } ?? movedValue
     // The values for which the move creates a destination object.
-    let coming: SQL =
+    let createdValues: SQL =
       "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(way, model)))"
     let reasons = [
-      areShared ? "because several refer to one \(source)" : nil,
-      filling == nil ? nil : "because those without a value get the default",
+      areShared ? "several \(destination) refer to one \(source)" : nil,
+      filling == nil ? nil : "each \(destination) without a value gets the default",
     ].compactMap { $0 }.joined(separator: " or ")
     let key = UniqueKeyCheck(
       [attribute.to], of: entity, rows: "\(place.tableName)\(place.filter)",
-      others: isAwayFromOwner ? coming : nil
+      others: isAwayFromOwner ? createdValues : nil
     ) { _ in value }
     return [
       key?.check(
-        "%d values of \(destination)(\(attribute.to)) would occur more than once, \(reasons), but must be "
-          + "unique; write drop index \(source)(\(attribute.from)) before the move")
+        "%d values of \(destination)(\(attribute.to)) would occur more than once, but must be unique: "
+          + "\(reasons); write \"drop index \(source)(\(attribute.from))\" before the move")
     ].compactMap { $0 }
   }
 }
@@ -200,7 +206,7 @@ extension AttributeMove {
 extension EntityDescription {
   /// The first required property without a default, apart from the to-one `name`: a new row would lack its
   /// value. nil if there is none.
-  fileprivate func unfilled(but name: String?) -> String? {
+  fileprivate func requiredPropertyWithoutDefault(except name: String?) -> String? {
     attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
       ?? relationships.first { $0.hasColumn && $0.isRequired && $0.name != name }?.name
   }

@@ -44,23 +44,23 @@ extension AttributeMove: CompositeOperation {
     let way = try way(model)
     let former = try attributes.map { pair throws(ModelError) in try attribute(pair, model) }
     let moved = zip(temporaryNames(in: model), zip(attributes, former)).map { name, pair in
-      Moved(from: pair.0.name, passing: name, to: pair.0.new, former: pair.1)
+      Moved(from: pair.0.name, temporaryName: name, to: pair.0.new, former: pair.1)
     }
     var parts: [CompositePart] = moved.map { attribute in
       .operation(
         .addAttribute(
           destination,
-          AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
+          AttributeDescription(name: attribute.temporaryName, type: attribute.former.type, isOptional: true)))
     }
     parts += checks(way, moved: moved, in: model).map { .check($0) }
     parts += isAwayFromOwner ? outward(way, moved: moved, in: model) : [inward(way, moved: moved, in: model)]
     for attribute in moved {
-      parts += Self.restored(attribute.former, of: destination, as: attribute.passing)
+      parts += Self.restored(attribute.former, of: destination, as: attribute.temporaryName)
     }
     parts += moved.map { .operation(.dropAttribute(source, $0.from)) }
     return parts
-      + moved.filter { $0.passing != $0.to }.map {
-        .operation(.renameAttribute(destination, $0.passing, to: $0.to))
+      + moved.filter { $0.temporaryName != $0.to }.map {
+        .operation(.renameAttribute(destination, $0.temporaryName, to: $0.to))
       }
   }
 
@@ -160,12 +160,12 @@ extension AttributeMove: CompositeOperation {
   /// The statement that copies the values into the rows of the destination.
   private func update(_ table: SQLName, by way: Way, moved: [Moved], in model: Schema) -> SQL {
     let values = moved.map { attribute -> SQL in
-      "\(identifier: attribute.passing) = \(given(attribute.from, by: way, model))"
+      "\(identifier: attribute.temporaryName) = \(movedValue(attribute.from, by: way, model))"
     }
     let others = model.place(of: destination)
     let isTied: SQL =
       way.isAtSource ? "\"id\" IN (\(partnerIDs(way, model)))" : "\(way.column) NOT NULL"
-    return "UPDATE \(table) SET \(SQL.joined(values)) WHERE \(others.own(isTied))"
+    return "UPDATE \(table) SET \(SQL.joined(values)) WHERE \(others.condition(and: isTied))"
   }
 
   // MARK: Rollback

@@ -163,7 +163,7 @@ struct MergedRows {
 
   private mutating func check(_ condition: SQL, _ message: String) {
     checks.append(
-      .check(.init(rows: "\(place.tableName) WHERE \(place.own(condition))"), message: message))
+      .check(.init(rows: "\(place.tableName) WHERE \(place.condition(and: condition))"), message: message))
   }
 
   private mutating func carryRows() {

@@ -89,7 +89,7 @@ import Testing
     ),
     (
       "move attribute Note.text -> Employee.memo by Note.about",
-      "2 objects of Note have values, but their about is not of Employee"
+      "2 objects of Note have values, but their about is not an object of Employee"
     ),
     (
       "move attribute Employee.badge -> Boss.badge by Employee.boss",

@@ -43,7 +43,8 @@ import Testing
       base: "\(defaulted)\nadd index User(city) unique",
       fill: [homes, "INSERT INTO User(id, city) VALUES (1, '?')"], move: outward,
       text:
-        "1 value of Home(city) would occur more than once, because those without a value get the default",
+        "1 value of Home(city) would occur more than once, but must be unique: each Home without a value "
+        + "gets the default",
       rule: .unique, rows: [4], isLate: true),
     Case(
       fill: [homes, leads], move: inward, text: "1 object of Home has values, but no User refers to them",
@@ -58,14 +59,16 @@ import Testing
         "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id, home_id) VALUES (2, 3)",
       ],
       move: inward,
-      text: "1 value of User(number) would occur more than once, because several refer to one Home,",
+      text:
+        "1 value of User(number) would occur more than once, but must be unique: several User refer to "
+        + "one Home",
       rule: .unique, rows: [2], isLate: true),
     Case(
       base: "add index Home(number) unique",
       fill: [
         "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id) VALUES (2), (5)",
       ],
-      move: inward, text: "or because those without a value get the default", rule: .unique, rows: [5],
+      move: inward, text: "or each User without a value gets the default", rule: .unique, rows: [5],
       isLate: true),
   ]
 
