@@ -35,7 +35,7 @@ extension HistoryConflict: CustomStringConvertible {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step. If the edit is intended "
+        + "\(found.prefix(11))…). Undo the edit, and put the change into a new step. If the edit is intended "
         + "and makes the same model, record the edited text (Store.repair)."
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):

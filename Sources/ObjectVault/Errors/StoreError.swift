@@ -290,12 +290,13 @@ extension StoreError: CustomStringConvertible {
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): "
         + (lines.isEmpty
-          ? "it would be ambiguous whether an existing store has the model of these classes: "
+          ? "the former name in .renamed(from:) is still in use, so the classes do not tell which model an "
+            + "existing store has: "
           : "the classes differ from the store's model, and this change cannot be made automatically: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Write the steps yourself: those of the store, if there is one (Store.carriedSteps), and the "
-            + "new one."
+          ? " Use step files: if there is a store, the ones that it contains (Store.carriedSteps), and then "
+            + "the new one."
           : " From now on, write the steps yourself: those of the store (Store.carriedSteps), and one with "
             + "these lines, "
             + "once you have reviewed them:\n" + lines.joined(separator: "\n"))

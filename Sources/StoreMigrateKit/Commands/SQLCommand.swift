@@ -37,7 +37,9 @@ enum SQLCommand: Command {
     let steps: [Step]
     var description: String {
       guard !steps.isEmpty else { return "-- There are no steps." }
-      return "-- For SQLite \(engine). Foreign keys are off for the connection, outside of the transaction.\n"
+      return
+        "-- For SQLite \(engine). Foreign keys are switched off before the transaction and on again after "
+        + "it.\n"
         + steps.map { step in
           let lines = step.sql.isEmpty ? ["-- nothing to do"] : step.sql
           return "\n-- \(numbered(step.number)) \(step.name)\n" + lines.joined(separator: "\n")

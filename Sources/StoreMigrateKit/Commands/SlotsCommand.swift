@@ -185,7 +185,7 @@ enum SlotsCommand: Command {
       ["add", "change"].contains(action) && !(isRecovery && action == "add")
       ? try source("new-key", session).unlock(for: file) : nil
     if action == "remove" {
-      try session.confirm("The slot \(words[2]) will be removed permanently.", allow: "--yes")
+      try session.confirm("The slot \(words[2]) would be removed permanently.", allow: "--yes")
     }
     session.interruption.begin(SlotChange(file: file))
     switch (action, secret) {
