@@ -65,9 +65,11 @@ extension HistoryConflict: CustomStringConvertible {
       "No step continues from version \(version): the steps up to \(numbered(number)) \(name) were folded "
         + "into one, which can only create new stores. "
         + (release.map {
-          "Open the store once with release \($0), the last one that can migrate it, then with this one."
+          "Open the store once with release \($0) of the app, the last one that can migrate it, then with "
+            + "this one."
         }
           ?? "Get the files of those steps from version control, and migrate the store with them once.")
+        + " Nothing was changed."
     case .duplicate(let number, let files):
       "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). Give the next "
         + "free number to the one that is not released, or that is from your own branch."

@@ -247,7 +247,8 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
-      "Step \(numbered(step)) \(name) failed at \"\(legible(operation))\": \(ended(legible(reason)))\(Self.unchanged)"
+      "Step \(numbered(step)) \(name) failed at \(legible(operation)): "
+        + "\(ended(legible(reason)))\(Self.unchanged)"
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
       "\(file): another process migrates this store in the other direction: it was at version \(left) here, "

@@ -21,8 +21,8 @@ struct CopyReport: Report {
   }
 
   var description: String {
-    "\(file): \(megabytes(bytes)), \(isEncrypted ? "encrypted" : "NOT ENCRYPTED"), compared with the original "
-      + "(\((seconds * 100).rounded() / 100) s).\n\(note)"
+    "wrote \(file) (\(megabytes(bytes)), \(isEncrypted ? "encrypted" : "NOT ENCRYPTED")); its content equals "
+      + "the original's (\((seconds * 100).rounded() / 100) s).\n\(note)"
   }
 }
 

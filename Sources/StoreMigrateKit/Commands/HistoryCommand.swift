@@ -49,6 +49,10 @@ enum HistoryCommand: Command {
     let events: [Event]
     /// How the history compares with the steps; nil when no steps are available.
     let history: HistoryState?
+    /// The command line that shows the differences.
+    let status: String
+
+    private enum CodingKeys: String, CodingKey { case store, version, events, history }
 
     var description: String {
       let names = events.map { brief($0.name) }
@@ -59,11 +63,19 @@ enum HistoryCommand: Command {
           + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in
-        "✗ \(numbered(step.number)) \(step.name) does not match the available steps "
-          + "(\(step.kind)); see status."
+        "✗ \(numbered(step.number)) \(step.name) \(Self.difference(step.kind)). For details: \(status)"
       }
       return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."] + others)
         .joined(separator: "\n")
+    }
+
+    private static func difference(_ kind: String) -> String {
+      switch kind {
+      case "edited": "was edited since it ran"
+      case "missing": "is missing from the available steps"
+      case "reordered": "has another number in the available steps, or none"
+      default: "ran with a text that differs from the one that was folded"
+      }
     }
   }
 
@@ -78,7 +90,7 @@ enum HistoryCommand: Command {
           path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
         version: try StoreInfo(inspection.connection).version,
         events: try HistoryEvent.all(inspection.connection).map(Event.init),
-        history: set.map { HistoryState(applied, $0) })
+        history: set.map { HistoryState(applied, $0) }, status: session.line(StatusCommand.self))
     }
   }
 }

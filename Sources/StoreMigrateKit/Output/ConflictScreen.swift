@@ -164,16 +164,18 @@ struct NewerScreen {
     switch rollback {
     case .success(let plan) where plan.wayBackObstacle == nil:
       lines += [
-        "  Update the program. Or roll the store back with the rollbacks that it contains\(plan.lossClause):",
+        "  \(Self.update). Or roll the store back with the rollbacks that it contains\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
       lines.append(
-        "  Update the program: \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
-    default: lines.append("  Update the program.")
+        "  \(Self.update): \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
+    default: lines.append("  \(Self.update).")
     }
     return lines.joined(separator: "\n")
   }
+
+  private static let update = "Use a newer release of the app or tool, or the later step files"
 }
 
 extension MigrationPlan {

@@ -218,7 +218,7 @@ import Testing
     let before = try folder.bytes("notes.store")
     let plan = try run("plan", "--to", "1", withSteps: false)
     #expect(
-      plan.status == 0 && plan.output.contains("2 steps rolled back in one transaction, from version 3 to 1")
+      plan.status == 0 && plan.output.contains("2 steps to roll back in one transaction, from version 3 to 1")
         && plan.output.contains("LOSES Note.town"), "\(plan)")
     #expect(try folder.bytes("notes.store") == before)
     let down = try run("down", "--steps", "2", "--yes", "--no-backup", withSteps: false)

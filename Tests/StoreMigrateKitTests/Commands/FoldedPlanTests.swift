@@ -62,7 +62,7 @@ import Testing
     // Only the folded steps are left.
     let rest = try run("plan s.store --to 0 --tx step")
     #expect(
-      rest.status == 5 && rest.output.contains("4 steps rolled back in one transaction, from version 4")
+      rest.status == 5 && rest.output.contains("4 steps to roll back in one transaction, from version 4")
         && rest.output.contains("`down` would fail, and the store would not change."), "\(rest)")
     #expect(try run("down s.store --to 0 --tx step --yes --no-backup").status == 5)
     #expect(try version() == 4)
