@@ -57,9 +57,12 @@ enum HistoryCommand: Command {
     var description: String {
       let names = events.map { brief($0.name) }
       let width = CellWidth.widest(names)
-      let kindWidth = CellWidth.widest(events.map(\.kind))
-      let lines = zip(events, names).map { event, name in
-        "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  \(event.date)"
+      let kinds = events.map { $0.kind == HistoryEvent.Kind.down.rawValue ? "rolled back" : $0.kind }
+      let kindWidth = CellWidth.widest(kinds)
+      let lines = zip(zip(events, kinds), names).map { (item, name) in
+        let (event, kind) = item
+        return "  \(padded(kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  "
+          + "\(event.date)"
           + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in

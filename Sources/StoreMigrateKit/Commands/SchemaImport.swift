@@ -7,7 +7,7 @@ import VaultAuthoring
 
 enum SchemaImport {
   static let classes = Option(
-    "--classes", value: "FILE", "import: the file for the Swift classes; default ./Adopted.swift")
+    "--classes", value: "FILE", "import: the file for the Swift classes; default: ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
     "import: read Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as a",

@@ -41,7 +41,7 @@ struct Option: Sendable {
 
 extension Option {
   static let migrations = Option(
-    "--migrations", short: "-m", value: "DIR", "the folder with the steps; default ./Migrations")
+    "--migrations", short: "-m", value: "DIR", "the folder with the steps; default: ./Migrations")
   static let yes = Option("--yes", short: "-y", "answer yes to every question")
   static let allow = Option(
     "--allow", value: "lossy:NAME", isList: true, "allow this data loss, such as lossy:User.town; repeatable")
@@ -54,7 +54,7 @@ extension Option {
   /// For commands that run steps.
   static let shownPlan = Option("--verbose", short: "-v", "show the plan before running it")
   static let lockTimeout = Option(
-    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default: 15")
   /// For commands that migrate a store.
   private static let runTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock or migration;",
@@ -113,7 +113,7 @@ extension Option {
   private static func slotsWork(in section: Section) -> Option {
     Option(
       "--slots-work", value: "SECONDS", in: section,
-      "the most time that one try of the key file's passphrase may take; default 2")
+      "the most time that one try of the key file's passphrase may take; default: 2")
   }
 
   private static func keyWays(_ name: String, in section: Section) -> [Option] {

@@ -70,8 +70,8 @@ struct AdoptionFit {
     }
     return
       "no table of it matches an entity of the steps. The file has \(names(adoption.entities.map(\.name))); "
-      + "the steps have \(names(model.entities.map(\.name))). To write steps for this file, run schema import "
-      + "with a new folder"
+      + "the steps have \(names(model.entities.map(\.name))). To write steps for this file, run schema "
+      + "import with a new folder"
   }
 
   /// The destinations that the steps declare for columns of a Core Data file, where they differ from the

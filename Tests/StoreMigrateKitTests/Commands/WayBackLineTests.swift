@@ -92,7 +92,8 @@ import Testing
       try expectOffer(
         line, isThere: isThere, code: 3, in: "status a.store",
         text: isThere
-          ? "roll the step back with the rollback that the store contains" : "its tables differ from its model")
+          ? "roll the step back with the rollback that the store contains"
+          : "its tables differ from its model")
       try FileManager.default.removeItem(atPath: folder.path("Steps/0002_other.migration"))
       try move("0003_more", to: "0002_more")
     }
