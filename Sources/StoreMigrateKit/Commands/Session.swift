@@ -218,8 +218,7 @@ struct Session: Sendable {
     }
     throw RefusedError(
       code: .refused,
-      description:
-        "\(what) To allow it, repeat the command with \(flag). Nothing was changed.")
+      description: "\(what) To allow it, repeat the command with \(flag). Nothing was changed.")
   }
 
   func lockTimeout() throws -> Double { try arguments.seconds("--lock-timeout", default: 15) }

@@ -64,8 +64,8 @@ struct RepairWork {
       throw StoreError.repairRefused(
         file: file, step: first,
         reason:
-          "the present steps make a model that differs from the store's. \(lines.joined(separator: "; ")). "
-          + "Undo the edit, and put the change into a new step")
+          "the present steps make a model that differs from the store's. "
+          + "\(lines.joined(separator: "; ")). Undo the edit, and put the change into a new step")
     }
     records = steps.dropFirst(first - 1).map { step in
       (step.leading(back: ways[step.number - 1]), models[step.number].meaningHash)
