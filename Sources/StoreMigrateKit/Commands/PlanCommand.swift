@@ -21,7 +21,8 @@ enum PlanCommand: Command {
       Option(
         "--rehearse",
         "run the steps on an encrypted copy and report the result; the copy is in the folder for",
-        "temporary files ($TMPDIR) and is removed at the end (after a kill, the next rehearsal removes it)"),
+        "temporary files ($TMPDIR) and is removed at the end (after a kill, the next rehearsal",
+        "removes it)"),
     ] + Option.look
   static let help = """
     EXAMPLES

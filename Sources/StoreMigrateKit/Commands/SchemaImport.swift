@@ -10,8 +10,8 @@ enum SchemaImport {
     "--classes", value: "FILE", "import: the file for the Swift classes; default: ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
-    "import: read Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as a",
-    "plain number: Note.rank= (nothing after the =)")
+    "import: read Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as",
+    "a plain number: Note.rank= (nothing after the =)")
   static let action = CommandAction(
     name: "import", count: 1,
     options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)

@@ -1,6 +1,7 @@
 // The help and the overview, which are generated from the declarations of the commands.
 
 import CipherSQLite
+import Foundation
 
 extension StoreMigrate {
   /// The help of one command, or the overview of all.
@@ -73,10 +74,17 @@ extension StoreMigrate {
       signal ends the command at once, with the same report.
 
       EXIT CODES
-      \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))
+      \(codes)
 
       Run `store-migrate help COMMAND` for more.
       """
+  }
+
+  private static var codes: String {
+    ExitCode.allCases.map { code in
+      let lines = wrapped(code.meaning.components(separatedBy: ", "))
+      return "  \(padded("\(code.rawValue)", 4)) \(lines.joined(separator: "\n" + padded("", 7)))"
+    }.joined(separator: "\n")
   }
 
   private static var otherNames: String {
