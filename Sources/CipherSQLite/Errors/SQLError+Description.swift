@@ -49,16 +49,16 @@ extension SQLError: CustomStringConvertible {
     case .slotName(let file, let reason):
       "\(file): the slot was not created: \(reason). Choose another name, or remove a slot first."
     case .lastSlot(let file):
-      "\(file): this is the last slot. Without a slot, the database could not be opened any more. Add "
-        + "another one first."
+      "\(file): this is the last slot. Without it, no store of this key file could be opened. First "
+        + "add another slot."
     case .slotsWouldBeLost(let file, let names):
-      "\(file): the slots \(names.joined(separator: ", ")) cannot be kept without their secrets. "
-        + "Give these secrets too, or allow the slots to be removed."
+      "\(file): these slots cannot be kept without their secrets: \(names.joined(separator: ", ")). "
+        + "Give the secrets too, or allow the slots to be removed."
     case .sameKey(let file):
       "\(file): the file has this key already. Nothing was changed; give another key."
     case .keyEndsInZero:
-      "The passphrase ends in a zero byte. Without that byte, it would open the file as well. Remove the "
-        + "zero bytes at its end."
+      "The passphrase ends in a zero byte. The file would also open with the passphrase without that "
+        + "byte. Remove the zero bytes at its end."
     case .noSuchGeneration(let file, let number, let available):
       available.isEmpty
         ? "\(file): there is no former data key \(number). The key file has only the present one."
@@ -78,16 +78,16 @@ extension SQLError: CustomStringConvertible {
     case .folderMissing(let folder):
       "\(folder): this folder does not exist. Create it first."
     case .folderNotWritable(let folder):
-      "\(folder): this user may not create files in this folder. Change its permissions or its owner, or "
-        + "choose another folder."
+      "\(folder): this user has no permission to create files in this folder. Change its permissions or "
+        + "its owner, or choose another folder."
     case .emptyFile(let file):
       "\(file): the file is empty. Delete it to create a new store there, or restore it from a backup."
     case .permissionDenied(let file):
-      "\(file): this user may not open the file. Change its permissions or its owner."
+      "\(file): this user has no permission to open the file. Change its permissions or its owner."
     case .readOnly(let file):
       "\(file): the file is read-only. Make it writable, or open it for reading only."
     case .pathUnusable(let file, let reason):
-      "\(file.isEmpty ? "This path" : file): this path cannot be used: \(reason). Give another one."
+      (file.isEmpty ? "This path" : "\(file): this path") + " cannot be used: \(reason). Give another one."
     case .danglingLink(let file, let target):
       "\(file): this is a link to \(target), which does not exist. Correct the link, or remove it."
     case .notAFile(let file, let kind):
@@ -116,7 +116,7 @@ extension SQLError: CustomStringConvertible {
       "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
     case .leftBeside(let file, let name):
       "\(file): there is no database at this path, but there is a file \(name), which a new database would "
-        + "read as its own log or journal. Put the database back that \(name) belongs to, or move \(name) "
+        + "read as its own log or journal. Put back the database that \(name) belongs to, or move \(name) "
         + "away."
     case .companionUnusable(let file, let kind):
       "\(file): this is \(kind), but SQLite would write to this path. Find out where it comes from, and move "
@@ -141,7 +141,7 @@ extension SQLError: CustomStringConvertible {
       // A trigger can call RAISE with an empty text. The engine then has no other message.
       "The change violates a constraint of the schema ("
         + (message.allSatisfy(\.isWhitespace) ? "a trigger called RAISE without a message" : message)
-        + ") in: \(sql)"
+        + "). Correct the values and run the statement again: \(sql)"
     case .parameterCount(let expected, let found, let sql):
       "The statement takes \(counted(expected, "parameter")), but \(found) \(found == 1 ? "was" : "were") "
         + "given: \(sql)"
@@ -162,8 +162,8 @@ extension SQLError: CustomStringConvertible {
       "The row has no column \(name); its columns are \(available.joined(separator: ", "))."
     case .columnType(let column, let expected, let found):
       found == "null"
-        ? "Column \(column) is NULL, which cannot be read as \(expected). Read an optional."
-        : "Column \(column) holds \(found), which cannot be read as \(expected)."
+        ? "Column \(column) is NULL, which cannot be read as \(expected). Read it as an optional type."
+        : "Column \(column) holds \(found), which cannot be read as \(expected). Read it as \(found)."
     case .blobRange(let place, let offset, let count, let available):
       "\(place): \(counted(count, "byte")) at offset \(offset) would exceed the value, which has "
         + "\(counted(available, "byte")). Insert a longer value first."
@@ -185,8 +185,8 @@ extension SQLError: CustomStringConvertible {
       unsafe "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):
       sql.isEmpty
-        ? "SQLite error \(code) (\(extended)): \(message)."
-        : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
+        ? "SQLite error \(code) (extended code \(extended)): \(message)."
+        : "SQLite error \(code) (extended code \(extended)): \(message), in: \(sql)"
     case .keyFileTooCostly(let file, let seconds, let memory):
       "\(file): trying the passphrases of this key file would take about \(Self.costs(seconds, memory)), "
         + "which is more than allowed. If you trust the file, allow more (KeyFile.Unlock.allowing)."
@@ -196,7 +196,7 @@ extension SQLError: CustomStringConvertible {
         + "(KeyFile.Unlock.allowing). Nothing was changed."
     case .notVerified(let file):
       "\(file): stopped after the commit: the NEW key is in force, but not every page was read with it. "
-        + "Check the file later."
+        + "Verify every page of the file later."
     case .rekeyDamaged(let file, let pages):
       "\(file): the NEW key is in force, but \(Self.list(pages)) damaged or missing now. "
         + "Restore the file from a backup, and check the disk."

@@ -35,24 +35,24 @@ extension HistoryConflict: CustomStringConvertible {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step. If the edit is intended "
+        + "\(found.prefix(11))…). Undo the edit, and put the change into a new step. If the edit is intended "
         + "and makes the same model, record the edited text (Store.repair)."
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):
       "\(numbered(number)) \(name) has the checksum of another text in Embedded.swift: that file was edited "
         + "or merged by hand. Generate it again from the steps."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
-      "\(numbered(number)) \(name) ran with another text than was folded into \(numbered(into)) \(intoName) "
-        + "(applied \(applied.prefix(11))…, folded \(found.prefix(11))…), and its file no longer exists. Get "
-        + "the step files from before the fold from version control, and record the step as it is in them "
-        + "(Store.repair)."
+      "\(numbered(number)) \(name) ran with a text that differs from the one folded into "
+        + "\(numbered(into)) \(intoName) (applied \(applied.prefix(11))…, folded "
+        + "\(found.prefix(11))…), and its file no longer exists. Get the step files from before the fold "
+        + "from version control, and record the step as it is in them (Store.repair)."
     case .foldEdited(let number, let name, let difference):
-      "The steps up to \(numbered(number)) \(name) were folded into it, but its file now makes another model "
-        + "than they did: \(difference.joined(separator: "; ")). Undo the edit, and put the change into a "
-        + "new step."
+      "The steps up to \(numbered(number)) \(name) were folded into it, but its file no longer makes the "
+        + "model that they made: \(difference.joined(separator: "; ")). Undo the edit, and put the change "
+        + "into a new step."
     case .missing(let number, let name):
       "\(numbered(number)) \(name) was applied to this store but is missing from the steps. Put its file "
-        + "back."
+        + "back among the steps."
     case .reordered(let number, let applied, let found):
       "Step \(numbered(number)) of this store is \(applied), but the steps have \(found) under this number. "
         + "Applied steps keep their numbers; give the new step the next free number."
@@ -65,9 +65,11 @@ extension HistoryConflict: CustomStringConvertible {
       "No step continues from version \(version): the steps up to \(numbered(number)) \(name) were folded "
         + "into one, which can only create new stores. "
         + (release.map {
-          "Open the store once with release \($0), the last one that can migrate it, then with this one."
+          "Open the store once with release \($0) of the app, the last one that can migrate it, then with "
+            + "this one."
         }
           ?? "Get the files of those steps from version control, and migrate the store with them once.")
+        + " Nothing was changed."
     case .duplicate(let number, let files):
       "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). Give the next "
         + "free number to the one that is not released, or that is from your own branch."

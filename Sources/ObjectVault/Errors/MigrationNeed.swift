@@ -24,7 +24,7 @@ extension MigrationNeed: CustomStringConvertible {
   public var description: String {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
       + "(\(steps.joined(separator: ", "))), which write\(steps.count == 1 ? "s" : "") about "
-      + "\(counted(rows, "row")). That is more than this synchronous opening may do. Open the store "
+      + "\(counted(rows, "row")). That is too much for opening it synchronously. Open the store "
       + "asynchronously, which reports its progress and can be cancelled, and show that to the user."
   }
 }

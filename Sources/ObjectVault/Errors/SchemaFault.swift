@@ -70,7 +70,8 @@ extension SchemaFault: CustomStringConvertible {
     case .duplicateName(let entity, nil):
       "\(entity) is declared twice; names are compared without regard to case. Rename one, or remove it."
     case .clashingName(let name, let owner, let other):
-      "\(owner) would have the name \(name) in the file, which \(other) has already. Rename one of the two."
+      "\(owner) would have the name \(name) in the file, but \(other) already has that name. Rename one of "
+        + "the two."
     case .reservedName(let entity, let property?, let free) where Self.ownNames[property] != nil:
       "\(entity).\(property): this name is reserved, because every object has properties with the names "
         + "\(Self.ownNames.keys.sorted().joined(separator: ", ")). \(renaming(free))"
@@ -103,16 +104,17 @@ extension SchemaFault: CustomStringConvertible {
       "\(entity).\(relationship) names \(destination).\(inverse) as its inverse, which \(destination) inherits from "
         + "\(owner). Make \(owner) the target, or name a relationship that \(destination) declares itself."
     case .narrowInverse(let entity, let relationship, let inverse, let owner):
-      "\(entity).\(relationship) names \(inverse) as its inverse, which refers to \(owner), from which "
-        + "\(entity) inherits. Declare \(relationship) in \(owner), or declare another relationship that "
-        + "refers to \(entity)."
+      "\(entity).\(relationship) names \(inverse) as its inverse, but \(inverse) refers to \(owner), "
+        + "an ancestor of \(entity). Declare \(relationship) in \(owner), or declare another relationship "
+        + "that refers to \(entity)."
     case .ownInverse(let entity, let relationship):
       "\(entity).\(relationship) is its own inverse. Declare two relationships."
     case .contestedInverse(let entity, let relationship, let inverse):
       "\(entity).\(relationship) names \(inverse) as its inverse, which is already the inverse of another "
         + "relationship. Give each its own inverse."
     case .unknownProperty(let entity, let property, let use):
-      "\(entity).\(property) cannot be used in \(use). Name an attribute, or a to-one in an index."
+      "\(entity).\(property) cannot be used in \(use). Name an attribute; in an index, a to-one is also "
+        + "possible."
     case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(ended(reason))"
     case .badOption(let entity, let property, let reason): "\(entity).\(property): \(ended(reason))"
     case .badDefault(let entity, let property, let reason):

@@ -190,16 +190,16 @@ extension StoreError: CustomStringConvertible {
       "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
     case .objectGone(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") no longer exists: its row was deleted, or its context "
-        + "was released. Fetch it again."
+        + "was released. If it still exists, fetch it again."
     case .noContext(let entity, let property):
       "\(entity).\(property) was used, but the object belongs to no context and has no values. Create "
         + "objects with context.insert, and keep their context alive as long as they are in use."
     case .idsExhausted(let entity):
       "\(entity) has no id left for new objects: a row has, or had, an id so high that none is left above "
-        + "it. Ids end at \(Int64.max >> 1). If the row still exists, give it, and the references to it, a "
-        + "lower id with the sqlcipher shell. Then set last in vault_ids, where entity is '\(entity)', to "
-        + "the highest id that is left, or to 0. In another program's file, set seq in sqlite_sequence "
-        + "instead."
+        + "it. Ids end at \(Int64.max >> 1). Close the store in every program. If the row still exists, give "
+        + "it, and the references to it, a lower id with the sqlcipher shell. Then set last in vault_ids, "
+        + "where entity is '\(entity)', to the highest id that is still in use, or to 0. In another "
+        + "program's file, set seq in sqlite_sequence instead."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) has a value that is not a valid \(expected). Correct it with a "
         + "migration step."
@@ -219,8 +219,8 @@ extension StoreError: CustomStringConvertible {
         + ". Correct the objects and save again."
     case .conflict(let conflict) where conflict.storedVersion == nil && !conflict.properties.isEmpty:
       "\(conflict.entity) \(conflict.rowID) was deleted by another writer since it was fetched (changed "
-        + "here: \(conflict.properties.joined(separator: ", "))). Roll back, or refresh the object, which "
-        + "discards its changes, and save. If the object is still needed, insert a new one with its values."
+        + "here: \(conflict.properties.joined(separator: ", "))). Refresh the object (this discards its "
+        + "changes) and save, or roll back. If the object is still needed, insert a new one with its values."
     case .conflict(let conflict):
       "\(conflict.entity) \(conflict.rowID) was "
         + (conflict.storedVersion == nil ? "deleted" : "changed") + " by another writer since it was fetched "
@@ -231,9 +231,9 @@ extension StoreError: CustomStringConvertible {
     case .changesDoNotFit(let entity, let rowID, let properties):
       "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
-        + ". Apply change sets in the order of their commits, to a store in the state that theirs had "
-        + "before. A set made by hand has each object once, only values of the properties' types, and no two "
-        + "objects that refer to the same one by a one-to-one."
+        + ". Apply change sets in commit order, to a store in the state from before the first of them. A set "
+        + "made by hand may contain each object once, only values of the right types, and no two objects "
+        + "that use the same target of a one-to-one."
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
         + "\(counted(count, "object")), and its delete rule is deny. Delete them too, or end their "
@@ -247,11 +247,12 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
-      "Step \(numbered(step)) \(name) failed at \"\(legible(operation))\": \(ended(legible(reason)))\(Self.unchanged)"
+      "Step \(numbered(step)) \(name) failed at \(legible(operation)): "
+        + "\(ended(legible(reason)))\(Self.unchanged)"
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
-      "\(file): another process migrates this store in the other direction: it was at version \(left) here, "
-        + "and is at \(found) now. Run only one of them at a time."
+      "\(file): another process migrated this store in the other direction: this run left it at version "
+        + "\(left), and it is at \(found) now. Run only one of them at a time."
     case .lossNotAllowed(let step, let name, let losses, let emptied):
       "Step \(numbered(step)) \(name) permanently loses \(lossText(losses, emptied)), which its file does "
         + "not allow. If that is intended, add this line to the head of its file: allow: "
@@ -290,18 +291,19 @@ extension StoreError: CustomStringConvertible {
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): "
         + (lines.isEmpty
-          ? "it would be ambiguous whether an existing store has the model of these classes: "
+          ? "the former name in .renamed(from:) is still in use, so the classes do not tell which model an "
+            + "existing store has: "
           : "the classes differ from the store's model, and this change cannot be made automatically: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Write the steps yourself: those of the store, if there is one (Store.carriedSteps), and the "
-            + "new one."
+          ? " Use step files: if there is a store, the ones that it contains (Store.carriedSteps), and then "
+            + "the new one."
           : " From now on, write the steps yourself: those of the store (Store.carriedSteps), and one with "
             + "these lines, "
             + "once you have reviewed them:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):
-      "\(file) has another model than the classes, and .creatingSchema cannot change the model of a store: "
-        + "\(differences.joined(separator: "; ")). From the first change on, steps are files: write the text "
+      "\(file) has a model that differs from the classes, and .creatingSchema cannot change the model of a "
+        + "store: \(differences.joined(separator: "; ")). Changes need step files: write the text "
         + "of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, write the change to a "
         + "second file, and open the store with both"
         + (lines.isEmpty ? "." : ". If nothing was renamed, the change is:\n" + lines.joined(separator: "\n"))
@@ -314,7 +316,7 @@ extension StoreError: CustomStringConvertible {
         + "Undo what was changed by hand, or restore the file from a backup."
     case .stepsObstructed(let file, let obstacles):
       "\(file): objects that another program added to the file obstruct the steps: "
-        + "\(obstacles.map(ended).joined(separator: " ")) Nothing was changed."
+        + "\(obstacles.map(ended).joined(separator: " ")) Remove or rename them. Nothing was changed."
     case .notAStore(let file):
       "\(file): the key is right, but this is not a store of ObjectVault (it has no vault_meta table). Check "
         + "the path."
@@ -333,7 +335,7 @@ extension StoreError: CustomStringConvertible {
       "\(file): about \(diskSize(needed, up: true)) are needed, but only \(diskSize(free, up: false)) are "
         + "free. Make room and try again."
     case .backupFailed(let file, let backup, let reason):
-      "\(file): no step ran, because the copy before the migration, \(backup), could not be made: "
+      "\(file): no step ran, because the backup \(backup) could not be written: "
         + "\(ended(reason))"
     }
   }

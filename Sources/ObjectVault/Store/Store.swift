@@ -266,8 +266,10 @@ extension Connection {
       let list = damaged.prefix(8).map(String.init).joined(separator: ", ")
       findings.append(
         damaged.count == 1
-          ? "page \(list) does not authenticate"
-          : "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
+          ? "\(path): page \(list) is damaged (its authentication code is wrong). Restore the file from a "
+            + "backup."
+          : "\(path): \(damaged.count) pages are damaged (their authentication codes are wrong): \(list)"
+            + "\(damaged.count > 8 ? " and more" : ""). Restore the file from a backup.")
       return findings
     }
     findings += try integrityErrors(isQuick: !comparingIndexes).map { "SQLite: \($0)" }

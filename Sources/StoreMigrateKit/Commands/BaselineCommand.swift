@@ -8,15 +8,23 @@ import VaultAuthoring
 
 enum BaselineCommand: Command {
   static let name = "baseline"
-  static let summary = "Import the rows of another program's file, at version N of the steps"
+  static let summary = "Import the rows of another program's file into a store that starts at version N"
   static let group = CommandGroup.change
   // FILE is omitted when the file itself becomes the store; `run` checks the count.
   static let positionalCount = -1
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
+<<<<<<< ours
     "what a Core Data column is: a to-one with its target (Note.owner=Person),",
     "or a plain number (Note.rank=)")
+||||||| base
+    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
+    "Note.rank=")
+=======
+    "import Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as a",
+    "plain number: Note.rank= (nothing after the =)")
+>>>>>>> theirs
   static let options =
     [
       Option.migrations,
@@ -35,7 +43,7 @@ enum BaselineCommand: Command {
     the file. The command checks the number of rows, their types and their references before it creates the
     store. Steps 1 to N are recorded and do not run; `up` runs the later ones.
 
-    Data that has no place in the store (`schema import` lists it) ends the command with 5, unless its loss is
+    If data has no place in the store (`schema import` lists it), the command ends with 5, unless its loss is
     allowed: --allow lossy:NAME for each, or --yes.
 
     With one argument, an encrypted file whose tables match those of the steps becomes a store in place. No

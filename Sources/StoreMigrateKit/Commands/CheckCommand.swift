@@ -6,7 +6,7 @@ import ObjectVault
 
 enum CheckCommand: Command {
   static let name = "check"
-  static let summary = "For CI: check that steps, lock, snapshot and embedded code agree"
+  static let summary = "For CI: check that steps, migrations.lock, schema.json and Embedded.swift agree"
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [Option.migrations]
@@ -43,8 +43,9 @@ enum CheckCommand: Command {
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
       let agreed =
-        "\(counted(steps, "step")); lock, snapshot\(comparedWithClasses ? ", classes" : "") and embedded code "
-        + "agree with \(steps == 1 ? "it" : "them")."
+        "\(counted(steps, "step")); migrations.lock, schema.json"
+        + (comparedWithClasses ? ", the classes" : "")
+        + " and Embedded.swift agree with \(steps == 1 ? "it" : "them")."
       let notes = empty.map { "note: \($0) is empty and does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
       return (findings + notes + next.map { "Run \($0), and commit the files that it writes." })

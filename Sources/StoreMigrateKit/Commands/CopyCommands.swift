@@ -21,8 +21,8 @@ struct CopyReport: Report {
   }
 
   var description: String {
-    "\(file): \(megabytes(bytes)), \(isEncrypted ? "encrypted" : "NOT ENCRYPTED"), compared with the original "
-      + "(\((seconds * 100).rounded() / 100) s).\n\(note)"
+    "wrote \(file) (\(megabytes(bytes)), \(isEncrypted ? "encrypted" : "NOT ENCRYPTED")); its content equals "
+      + "the original's (\((seconds * 100).rounded() / 100) s).\n\(note)"
   }
 }
 
@@ -92,7 +92,7 @@ enum ExportCommand: Command {
     let target = session.positional(1)
     try session.requireFree(target)
     let key = try session.key()
-    try session.confirm("\(target) will contain all data WITHOUT ENCRYPTION.", allow: "--yes")
+    try session.confirm("\(target) would contain all data WITHOUT ENCRYPTION.", allow: "--yes")
     let inspection = try session.inspection(key: key)
     session.interruption.begin(
       NewCopy(target: target, source: "\(session.storePath) is unchanged and opens with its key."))

@@ -29,7 +29,7 @@ enum CreateCommand: Command {
     let version: Int
     let steps: [String]
     var description: String {
-      (steps.map { "created  \($0)" } + [
+      (steps.map { "applied  \($0)" } + [
         "\(store.path) is at version \(version), encrypted (SQLCipher \(store.cipher) / SQLite \(store.sqlite))."
       ]).joined(separator: "\n")
     }

@@ -32,8 +32,8 @@ enum DownCommand: Command {
     The store contains the rollback of each step that ran. It is used when the file of a step is missing or
     was edited since. So an older tool, or one without migrations, can roll back a newer store.
 
-    Backups and --tx step work as in `up`, with one exception: steps that the files have folded into one are
-    rolled back in one transaction. Ids that were assigned are not assigned again.
+    Backups and --tx step work as in `up`, with one exception: steps that squash folded into one are rolled
+    back in one transaction. Ids that were assigned are not assigned again.
     """
 
   struct DownReport: Report {

@@ -56,8 +56,8 @@ struct EarlierImport {
     let ours = record.map { URL(fileURLWithPath: "\(base.path)/\($0.classes)") }
     if record == nil, let step = steps.first {
       throw refusal(
-        "\(folder.path) already has \(step). An import writes the first step, so give a folder without steps "
-          + "with --migrations.")
+        "\(folder.path) already has \(step). An import writes the first step, so use --migrations to give a "
+          + "folder that contains no steps.")
     }
     // Only an import's own files may be replaced, or be named in the `rm` line of a message: any other
     // file is the user's work.

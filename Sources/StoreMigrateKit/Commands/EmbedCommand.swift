@@ -36,9 +36,10 @@ enum EmbedCommand: Command {
 
     If the folder is itself a target of a package, the package manager warns of each file that is not Swift
     and that the target does not exclude. --package shows a target with an exclude: list between two comments.
-    If the nearest Package.swift above the folder has these comments, embed, rebase and squash update the list,
-    and check compares it. In a subfolder with Swift code, the list has the single files that are not Swift.
-    If a comment is missing, Package.swift does not change, and a note explains what to do.
+    If the nearest Package.swift above the folder has these comments, embed, rebase and squash update the
+    list, and check compares it. A subfolder that contains Swift code is not excluded as a whole: the list
+    names each of its other files. If a comment is missing, Package.swift does not change, and a note explains
+    what to do.
     """
 
   struct EmbedReport: Report {

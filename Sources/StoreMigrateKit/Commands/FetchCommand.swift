@@ -46,7 +46,7 @@ enum FetchCommand: Command {
       table   aligned, cut to the width of the terminal; control characters are escaped, data is hexadecimal
       json    one array; decimals are strings, JSON attributes are nested JSON
       lines   the same objects, one per line
-      csv     RFC 4180; nil is an empty field, and an empty text is "". With a single column both are "",
+      csv     RFC 4180; nil is an empty field, and an empty text is ""; in a one-column CSV, nil is also "",
               because readers skip empty lines
       In JSON and CSV, dates are ISO 8601 in UTC, and data is base64.
 
@@ -55,9 +55,9 @@ enum FetchCommand: Command {
       object. It is shown if the entity has subentities, or if --columns lists it. To see the properties that
       only a subentity has, fetch that entity.
 
-    Needs no migrations and no classes. Reads a snapshot of the store row by row. Only a sort order without an
-    index keeps the found rows in memory. Ends silently when the reader of a pipe closes it. The store does
-    not change, and no new file remains.
+    Needs no migrations and no classes. Reads a snapshot of the store. Sorting without an index holds all
+    found rows in memory; otherwise rows are read one by one. Ends without an error if the program that reads
+    its pipe stops. The store does not change, and no new file remains.
     """
 
   /// An empty report: the rows were printed while they were read.

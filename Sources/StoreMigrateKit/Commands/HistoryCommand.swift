@@ -49,21 +49,36 @@ enum HistoryCommand: Command {
     let events: [Event]
     /// How the history compares with the steps; nil when no steps are available.
     let history: HistoryState?
+    /// The command line that shows the differences.
+    let status: String
+
+    private enum CodingKeys: String, CodingKey { case store, version, events, history }
 
     var description: String {
       let names = events.map { brief($0.name) }
       let width = CellWidth.widest(names)
-      let kindWidth = CellWidth.widest(events.map(\.kind))
-      let lines = zip(events, names).map { event, name in
-        "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  \(event.date)"
+      let kinds = events.map { $0.kind == HistoryEvent.Kind.down.rawValue ? "rolled back" : $0.kind }
+      let kindWidth = CellWidth.widest(kinds)
+      let lines = zip(zip(events, kinds), names).map { (item, name) in
+        let (event, kind) = item
+        return "  \(padded(kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  "
+          + "\(event.date)"
           + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in
-        "✗ \(numbered(step.number)) \(step.name) does not match the available steps "
-          + "(\(step.kind)); see status."
+        "✗ \(numbered(step.number)) \(step.name) \(Self.difference(step.kind)). For details: \(status)"
       }
       return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."] + others)
         .joined(separator: "\n")
+    }
+
+    private static func difference(_ kind: String) -> String {
+      switch kind {
+      case "edited": "was edited since it ran"
+      case "missing": "is missing from the available steps"
+      case "reordered": "has another number in the available steps, or none"
+      default: "ran with a text that differs from the one that was folded"
+      }
     }
   }
 
@@ -78,7 +93,7 @@ enum HistoryCommand: Command {
           path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
         version: try StoreInfo(inspection.connection).version,
         events: try HistoryEvent.all(inspection.connection).map(Event.init),
-        history: set.map { HistoryState(applied, $0) })
+        history: set.map { HistoryState(applied, $0) }, status: session.line(StatusCommand.self))
     }
   }
 }

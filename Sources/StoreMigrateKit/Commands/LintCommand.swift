@@ -82,7 +82,7 @@ extension MigrationFinding.Rule {
     case .severalToOne: "turns a to-many into a to-one, which keeps one object of several"
     case .mayBeRenaming: "drops and adds similar items: may be intended as a renaming"
     case .renamingIsDone: "a class declares a renaming that a step has already done (app's own tool; a note)"
-    case .namedOtherwise: "its name: differs from the file name (a note)"
+    case .namedOtherwise: "has a name: line that differs from its file name (a note)"
     case .mayBePaired: "has a to-many and an opposite to-one that are not inverses (a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
     case .losesIndex: "loses an index, because one of its attributes becomes inherited (a note)"
@@ -91,7 +91,7 @@ extension MigrationFinding.Rule {
     case .rawNamesPlain: "names an entity in SQL in a way that later renamings do not update"
     case .triggerWrites: "has a trigger that writes rows (a note)"
     case .namesNoEntity: "writes rows to a table that entities share, without naming the entity"
-    case .namesFormerly: "uses the former name of an entity in a text"
+    case .namesFormerly: "uses the former name of an entity in a quoted text"
     case .editsReleased: "differs from what was released"
     case .readerTooOld: "allows older programs that do not support its changes to open the store"
     }

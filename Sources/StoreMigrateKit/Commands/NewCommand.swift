@@ -25,10 +25,10 @@ enum NewCommand: Command {
 
     Needs no store and no key. Edit the file, then run: store-migrate embed
 
-    --from-model is for the app's own tool, which is built with its classes:
-    see "Building a tool with your steps inside" in the documentation. It writes the operations,
-    their losses, and notes for the review. It does not guess whether a change is a renaming, or a removal and
-    an addition. In such a case it ends with 5 and lists the --rename and --no-rename options to choose from.
+    app-migrate is your app's own build of this tool, with its classes inside; see "Building a tool with your
+    steps inside" in the documentation. --from-model needs it. It writes the operations, their losses, and
+    notes for the review. It does not guess whether a change is a renaming, or a removal and an addition. In
+    such a case it ends with 5 and lists the --rename and --no-rename options to choose from.
     """
 
   struct NewReport: Report {
@@ -231,8 +231,9 @@ extension Session {
   func requiredModel() throws -> Schema {
     guard let model else {
       throw UsageError(
-        "This tool was built without classes. Build the app's own tool with its schema: "
-          + "StoreMigrate.main(embedded: AppMigrations.steps, model: schema).")
+        "This command needs the app's own tool, whose main file calls StoreMigrate.main(embedded: "
+          + "AppMigrations.steps, model: schema). See \"Building a tool with your steps inside\" in the "
+          + "documentation.")
     }
     return model
   }

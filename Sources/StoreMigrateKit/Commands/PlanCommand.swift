@@ -21,7 +21,8 @@ enum PlanCommand: Command {
       Option(
         "--rehearse",
         "run the steps on an encrypted copy and report the result; the copy is in the folder for",
-        "temporary files ($TMPDIR) and is removed at the end, or after a kill by the next rehearsal"),
+        "temporary files ($TMPDIR) and is removed at the end (after a kill, the next rehearsal",
+        "removes it)"),
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -32,17 +33,17 @@ enum PlanCommand: Command {
 
     Shows what `up` would do, or `down` if --to is below the store's version. The store does not change, and
     no new file remains. It checks the existing rows and counts those that a step would reject: duplicate
-    values, missing required values, or several objects where only one can stay. A check of a table that an
-    earlier step changes is not possible before the run; neither is a check of the effect of your own SQL.
-    The lines for these begin with a question mark.
+    values, missing required values, or several objects where only one can stay. `plan` cannot check a table
+    that an earlier step changes, or the effect of your own SQL. The lines for these begin with a question
+    mark.
 
     --rehearse gives the exact answer. It runs the steps on a copy with the store's key, and reports what `up`
     or `down` would print, and how long each step took. The copy needs as much disk space as the store, plus
     what the steps write. All losses count as allowed.
 
     Ends with the exit code that `up` would have with all losses allowed: with 5 for rejected rows, with 1 for
-    a failed requirement that the step's author worded, and with 6 if the disk does not have enough space. For
-    lines with a question mark, only a rehearsal gives the answer.
+    an unmet require line of a step, and with 6 if the disk does not have enough space. For lines with a
+    question mark, only a rehearsal gives the answer.
     """
 
   struct PlannedStep: Encodable {

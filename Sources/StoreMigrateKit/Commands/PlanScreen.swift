@@ -21,7 +21,7 @@ extension PlanCommand.PlanReport {
 
   private var head: [String] {
     var lines = [
-      "\(counted(steps.count, "step")) \(isRollback ? "rolled back " : "")\(scope), "
+      "\(counted(steps.count, "step"))\(isRollback ? " to roll back" : "")\(scope), "
         + "from version \(from) to \(to), on SQLite \(store.sqlite)."
     ]
     if isEachStep {
@@ -42,11 +42,11 @@ extension PlanCommand.PlanReport {
   /// Whether the run has more than one transaction.
   private var isEachStep: Bool { transaction == "step" && steps.count - max(0, folded.count - 1) > 1 }
   private var scope: String {
-    guard isEachStep else { return "in one transaction" }
+    guard isEachStep else { return " in one transaction" }
     guard folded.count > 1, let first = folded.first, let last = folded.last else {
-      return "in one transaction each"
+      return ", each in its own transaction"
     }
-    return "in one transaction each, but \(numbered(first.number)) to \(numbered(last.number)) together"
+    return ", each in its own transaction, but \(numbered(first.number)) to \(numbered(last.number)) together"
   }
 
   private var driftLines: [String] {
@@ -81,7 +81,8 @@ extension PlanCommand.PlanReport {
   }
 
   private var statements: [String] {
-    let title = "SQL for this engine (foreign keys are off for the connection, outside the transaction)"
+    let title =
+      "SQL for this engine (foreign keys are switched off before the transaction and on again after it)"
     return ["", title]
       + steps.flatMap { step in
         ["  -- \(numbered(step.number))"]

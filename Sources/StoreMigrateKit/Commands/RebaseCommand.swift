@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RebaseCommand: Command {
   static let name = "rebase"
-  static let summary = "Renumber the steps of a branch after those of another branch"
+  static let summary = "Give the steps of a branch numbers after those of another branch"
   static let group = CommandGroup.write
   static let positionalCount = -1
   static let positionalNames = "FILE…"

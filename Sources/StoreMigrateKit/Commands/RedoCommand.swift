@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RedoCommand: Command {
   static let name = "redo"
-  static let summary = "Roll the last steps back and run them again, while you write a step"
+  static let summary = "Roll back the last steps and run them again: for a step that you are still writing"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options =

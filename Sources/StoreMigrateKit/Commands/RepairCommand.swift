@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RepairCommand: Command {
   static let name = "repair"
-  static let summary = "Record edited steps as their files are now, after a review; runs no SQL"
+  static let summary = "After a review, record the edited files of steps that already ran; runs no SQL"
   static let group = CommandGroup.change
   // A store and at least one number; `run` checks the count.
   static let positionalCount = -1
@@ -30,7 +30,7 @@ enum RepairCommand: Command {
       guard !steps.isEmpty else { return "The steps match those that ran on \(store.path). Nothing to do." }
       return
         (steps.flatMap(lines) + [
-          "\(store.path): the steps are recorded as the files are now. No table was changed."
+          "\(store.path): the records now match the files. No table was changed."
         ]).joined(separator: "\n")
     }
   }
@@ -41,9 +41,9 @@ enum RepairCommand: Command {
     let (repair, repairs) = try look(session, key: key, migrations: set, steps: numbers)
     guard !repair.steps.isEmpty else { return RepairReport(store: session.storeAfterwards, steps: []) }
     try session.confirm(
-      (repair.steps.flatMap(lines) + [
-        "\(session.storePath) will record that these steps ran as their files are now. No SQL is run."
-      ]).joined(separator: "\n"), allow: "--yes")
+      ([
+        "\(session.storePath): repair needs your permission to record these steps as their files are now:"
+      ] + repair.steps.flatMap(lines) + ["No SQL is run."]).joined(separator: "\n"), allow: "--yes")
     session.interruption.begin(
       NewRecord(
         store: session.storePath, key: key, repairs: repairs,

@@ -27,7 +27,7 @@ enum RestoreCommand: Command {
     if let link = session.danglingLink(target) { throw link }
     // The key of the backup, because the backup is the first argument.
     let key = try session.key()
-    if isThere { try session.confirm("\(target) exists and will be replaced.", allow: "--yes") }
+    if isThere { try session.confirm("\(target) exists and would be replaced.", allow: "--yes") }
     session.interruption.begin(
       Replacement(
         of: target, former: isThere ? "\(target) was not replaced." : "\(target) was not created.",

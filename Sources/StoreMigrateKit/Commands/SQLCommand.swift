@@ -10,11 +10,11 @@ enum SQLCommand: Command {
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [
-    Option.migrations, Option("--from", value: "N", "the first step; default the last one"),
-    Option("--to", value: "N", "the last step; default the last of all"),
+    Option.migrations, Option("--from", value: "N", "the first step; default: the last one"),
+    Option("--to", value: "N", "the last step; default: the last of all"),
     Option(
       "--engine", value: "VERSION",
-      "the SQLite of the engine, such as 3.15.2 (SQLCipher 3.4.1); default this one"),
+      "the SQLite version to write for, such as 3.15.2 (SQLCipher 3.4.1); default: this one"),
   ]
   static let help = """
     EXAMPLES
@@ -37,7 +37,9 @@ enum SQLCommand: Command {
     let steps: [Step]
     var description: String {
       guard !steps.isEmpty else { return "-- There are no steps." }
-      return "-- For SQLite \(engine). Foreign keys are off for the connection, outside of the transaction.\n"
+      return
+        "-- For SQLite \(engine). Foreign keys are switched off before the transaction and on again after "
+        + "it.\n"
         + steps.map { step in
           let lines = step.sql.isEmpty ? ["-- nothing to do"] : step.sql
           return "\n-- \(numbered(step.number)) \(step.name)\n" + lines.joined(separator: "\n")

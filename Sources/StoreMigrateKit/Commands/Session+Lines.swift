@@ -11,12 +11,18 @@ extension Session {
   ///   - words: The arguments after the command's name.
   ///   - keyIsNew: Whether this run's key is to become the key of the file that the command makes. The
   ///     options for a key are offered as those for a new key then.
-  func offer(_ command: any Command.Type, _ words: [String], keyIsNew: Bool = false) -> String {
+  ///   - hasKey: Whether to repeat the options for this run's key.
+  func offer(
+    _ command: any Command.Type, _ words: [String], keyIsNew: Bool = false, hasKey: Bool = true
+  ) -> String {
     let taken = command.options.map(\.name)
     let kept = [
       "--migrations", "--cipher", "--key-file", "--key-env", "--key-command", "--key-format", "--slots",
       "--slots-work",
-    ].filter { taken.contains($0) && !words.contains($0) }
+    ].filter { option in
+      let isOfKey = option.hasPrefix("--key-") || option.hasPrefix("--slots")
+      return taken.contains(option) && !words.contains(option) && (hasKey || !isOfKey)
+    }
     let options = kept.flatMap { option -> [String] in
       // A key can be read from standard input only once.
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
@@ -55,19 +61,30 @@ extension Session {
     guard
       command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
     else { return error }
-    return ExplainedError(code: ExitCode(error), description: "\(error) \(wayOfForeignFile)")
+    guard case SQLError.notEncrypted = error else {
+      return ExplainedError(
+        code: ExitCode(error), description: "\(error) \(wayOfForeignFile(isPlain: false))")
+    }
+    return ExplainedError(
+      code: ExitCode(error),
+      description: """
+        \(error) \(wayOfForeignFile(isPlain: true))
+        If it is a plain copy of a store:
+            \(offer(EncryptCommand.self, [argumentPath(storePath), "NEW.store"], keyIsNew: true))
+        """)
   }
 
   /// The command lines that turn another program's file into a store: with the step that an import of it
   /// wrote, or with a new import.
-  private var wayOfForeignFile: String {
+  /// - Parameter isPlain: Whether the file is not encrypted, so that it has no key.
+  private func wayOfForeignFile(isPlain: Bool) -> String {
     let steps = EarlierImport.steps(in: migrationsFolder)
     // A folder that has steps cannot take another first step.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
     let importing = """
       first write the first step and the classes\
       \(steps.isEmpty ? "" : " into a new folder"); then import the rows with baseline:
-          \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place))
+          \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place, hasKey: !isPlain))
       """
     guard EarlierImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
       return "To import a file of another program, \(importing)"

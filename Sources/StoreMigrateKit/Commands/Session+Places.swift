@@ -29,8 +29,15 @@ extension Session {
     guard let (number, name, operation) = error.failedOperation,
       let step = stepsAtHand?.steps.first(where: { $0.number == number && $0.name == name })
     else { return nil }
-    return step.place(ofOperation: operation) + " "
-      + "\(error)".trimmingPrefix("Step \(numbered(number)) \(name) ")
+    let (place, text) = (
+      step.place(ofOperation: operation), "\(error)".trimmingPrefix("Step \(numbered(number)) \(name) ")
+    )
+    // The reason contains the text of the requirement.
+    let failed = "failed at \(legible(operation)): "
+    guard operation.hasPrefix("require \""), text.hasPrefix("\(failed)the requirement ") else {
+      return "\(place) \(text)"
+    }
+    return "\(place): \(text.dropFirst(failed.count))"
   }
 
   /// The steps that ran, read once more. Warnings about their folder were printed before.

@@ -42,7 +42,7 @@ extension Session {
   func commitsEachStep() throws -> Bool {
     let (words, word) = (["all", "step"], arguments.value("--tx") ?? "all")
     guard words.contains(word) else {
-      throw UsageError("--tx takes all or step, not \(word).\(didYouMean(word, among: words))")
+      throw UsageError("--tx takes all or step, not \"\(word)\".\(didYouMean(word, among: words))")
     }
     return word == "step"
   }
@@ -83,9 +83,9 @@ extension MigrationGoal {
   /// The beginning of a sentence that ends with what a run would lose.
   fileprivate var loss: String {
     switch self {
-    case .latest: "The pending steps lose"
-    case .back: "Rolling these steps back loses"
-    case .again: "Running these steps again loses"
+    case .latest: "The pending steps would permanently lose"
+    case .back: "Rolling these steps back would permanently lose"
+    case .again: "Running these steps again would permanently lose"
     }
   }
 }

@@ -77,12 +77,12 @@ extension Session {
         standardError("\(numbered(step.number)) \(step.name)\(step.isRollback ? ", rolled back:" : ":")")
         for operation in step.operations { standardError("  · \(operation)") }
       }
-      standardError("\(what) permanently: \(list). Type yes to continue:")
+      standardError("\(what) \(list). Type yes to continue:")
       if readLine() == "yes" { return }
     }
     throw RefusedError(
       code: .refused,
-      description: "\(what) permanently: \(list). Allow it with "
+      description: "\(what) \(list). To allow it, add "
         + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
   }
 

@@ -216,7 +216,9 @@ struct Session: Sendable {
       standardError("\(what) Type yes to continue:")
       if readLine() == "yes" { return }
     }
-    throw RefusedError(code: .refused, description: "\(what) Allow it with \(flag). Nothing was changed.")
+    throw RefusedError(
+      code: .refused,
+      description: "\(what) To allow it, repeat the command with \(flag). Nothing was changed.")
   }
 
   func lockTimeout() throws -> Double { try arguments.seconds("--lock-timeout", default: 15) }

@@ -78,7 +78,8 @@ extension SlotsCommand {
       + (noted.isEmpty ? "" : " Last recorded for \(list(noted.sorted())), which no longer exists.")
       + (found.isEmpty && noted.isEmpty ? " No such file is known, but copies may exist elsewhere." : "")
     try session.confirm(
-      "Every file encrypted with data key \(number) of \(file) becomes unreadable.\(loss)", allow: "--yes")
+      "Every file encrypted with data key \(number) of \(file) would become unreadable.\(loss)",
+      allow: "--yes")
     session.interruption.begin(SlotChange(file: file))
     try keys.forgetGeneration(number)
     return try SlotsReport(file)

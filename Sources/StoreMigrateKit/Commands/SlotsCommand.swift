@@ -46,15 +46,16 @@ enum SlotsCommand: Command {
       store-migrate slots rotate notes.keys a.store b.store --keep Ann=ann.txt     several stores of one key file
       store-migrate slots forget notes.keys 1                       removes data key 1, which no file needs
 
-    The --key options open a slot. The --new-key options give the secret of a new or changed slot (formats
-    passphrase, hex, base64, recovery). After `remove` and `change`, an old copy of the key file still opens the
-    store with the old secret. `rotate` prevents that: it encrypts the store with a new data key. It keeps the
-    slots whose secrets are in the files of --keep NAME=FILE, and removes the others with --drop-others.
+    The --key-... options open a slot. The --new-key-... options give the secret of a new or changed slot
+    (formats passphrase, hex, base64, recovery). After `remove` and `change`, an old copy of the key file
+    still opens the store with the old secret. `rotate` prevents that: it encrypts the store with a new data
+    key. It keeps the slots whose secrets are in the files of --keep NAME=FILE, and removes the others with
+    --drop-others.
 
     One key file can serve several stores and their backups. A rotation encrypts only the stores that are
-    given. Any other file with a former data key still opens with the slots that stay, because the key file
-    keeps that data key. Such a file also still opens with an old copy of the key file. To move such a store to
-    the present data key: `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys
+    given. A store that was not rotated keeps its former data key. The key file keeps that key, so the
+    remaining slots still open the store, and so does an old copy of the key file. To move such a store to the
+    present data key: `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys
     and the files last recorded for a former one. `forget` removes a data key: it lists the files that become
     unreadable, and asks first.
     """
@@ -87,11 +88,14 @@ enum SlotsCommand: Command {
     /// The new recovery code. It is shown once and stored nowhere.
     let recoveryCode: String?
     let loss: String?
+    /// What was done, as the first line states it; the key file when nothing was.
+    let done: String
     /// The code is stored nowhere else: if `--quiet` hid it, the slot would be useless.
     var isData: Bool { recoveryCode != nil }
 
-    init(_ file: String, recoveryCode: String? = nil, of slot: String = "") throws {
+    init(_ file: String, recoveryCode: String? = nil, of slot: String = "", done: String? = nil) throws {
       self.file = file
+      self.done = done ?? file
       self.recoveryCode = recoveryCode
       loss = recoveryCode.map { _ in
         "The slot \(slot) was added, but its code was not shown. Remove it: "
@@ -114,7 +118,7 @@ enum SlotsCommand: Command {
       var lines = slots.map {
         "  \(padded($0.name, width))  \($0.kindInWords)\($0.work.map { ", \($0)" } ?? "")"
       }
-      lines.insert("\(file): \(counted(slots.count, "slot"))", at: 0)
+      lines.insert("\(done): \(counted(slots.count, "slot"))", at: 0)
       lines += dataKeyLines
       if let recoveryCode {
         lines += ["", "Recovery code, shown only once. Write it down:", "", "  \(recoveryCode)"]
@@ -145,7 +149,8 @@ enum SlotsCommand: Command {
     guard let action = Self.action(session.arguments) else {
       let names = actions.map(\.name).sorted()
       throw UsageError(
-        "slots takes one of \(names.joined(separator: ", "))."
+        "slots takes one of \(names.joined(separator: ", "))"
+          + "\(words.first.map { ", not \"\($0)\"" } ?? "")."
           + "\(didYouMean(words.first ?? "", among: names)) \(ToolLine.help(name))")
     }
     guard words.count == action.count + 1 || action.takesMore && words.count > action.count else {
@@ -162,7 +167,7 @@ enum SlotsCommand: Command {
       let unlock = try source("new-key", session).unlock(for: file)
       session.interruption.begin(SlotChange(file: file))
       _ = try KeyFile.create(at: file, slot: words[2], unlock: unlock)
-      return try SlotsReport(file)
+      return try SlotsReport(file, done: "created \(file)")
     case "rotate": return try rotate(file, stores: Array(words.dropFirst(2)), session)
     case "forget": return try forget(words[2], of: file, session)
     default: return try change(file, action: action.name, words: words, in: session)
@@ -185,14 +190,16 @@ enum SlotsCommand: Command {
       ["add", "change"].contains(action) && !(isRecovery && action == "add")
       ? try source("new-key", session).unlock(for: file) : nil
     if action == "remove" {
-      try session.confirm("The slot \(words[2]) will be removed permanently.", allow: "--yes")
+      try session.confirm("The slot \(words[2]) would be removed permanently.", allow: "--yes")
     }
     session.interruption.begin(SlotChange(file: file))
     switch (action, secret) {
     case ("add", nil):
       let code = try keys.addRecoveryCode(slot: words[2]).text()
-      return try SlotsReport(file, recoveryCode: code, of: words[2])
-    case ("add", let secret?): try keys.addSlot(words[2], unlock: secret)
+      return try SlotsReport(file, recoveryCode: code, of: words[2], done: "added \(words[2]) to \(file)")
+    case ("add", let secret?):
+      try keys.addSlot(words[2], unlock: secret)
+      return try SlotsReport(file, done: "added \(words[2]) to \(file)")
     case ("change", let secret?): try keys.changeSlot(words[2], unlock: secret)
     case ("rename", _): try keys.renameSlot(words[2], to: words[3])
     default: try keys.removeSlot(words[2])

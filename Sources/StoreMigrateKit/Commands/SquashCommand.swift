@@ -29,9 +29,9 @@ enum SquashCommand: Command {
     store to that version.
 
     The models are compared. If steps have seeds, a store is created both ways and every row is compared. If
-    rows would differ, the squash is refused (5), with the blocks that cause it. Without seeds, transforms and
-    conditions are omitted, because a new store has no rows. The generated files are written again. Needs no
-    store and no key.
+    rows would differ, the squash is refused (5), with the blocks that cause it. If there are no seeds, the
+    transforms and conditions are left out, because a new store has no rows. The generated files are written
+    again. Needs no store and no key.
     """
 
   struct SquashReport: Report {

@@ -252,8 +252,11 @@ enum StatusCommand: Command {
       plan.drift.isEmpty
       ? []
       : plan.hasOwnTables
-        ? ["steps are refused until these objects are removed"]
-        : ["steps are refused: undo the manual changes of the tables, or restore a backup"]
+        ? ["`up` cannot run until these objects are removed"]
+        : [
+          "`up` cannot run until the tables match the model: remove the changes made by hand, or restore a "
+            + "backup"
+        ]
     return drift
       + plan.missingTransforms.map {
         "this tool does not have the Swift function \"\($0)\": run `up` with the app's own tool"

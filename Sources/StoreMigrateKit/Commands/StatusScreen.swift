@@ -27,8 +27,8 @@ extension StatusCommand.StatusReport {
           "references",
           text: count == 0 ? "ok, all targets exist" : "✗ \(count) without a target; see verify"))
     }
-    lines.append(Screen.fact("oldest app", text: readerLine))
-    lines += copyLines + roomLines + warnings.map { Screen.fact("warning", text: $0) }
+    lines.append(Screen.fact("opens with", text: readerLine))
+    lines += copyLines + (drift.isEmpty ? roomLines : []) + warnings.map { Screen.fact("warning", text: $0) }
     lines += migrations.compactMap(\.fault).map { Screen.fact("warning", text: $0) }
     return (lines + Screen.next(next)).joined(separator: "\n")
   }
@@ -77,9 +77,10 @@ extension StatusCommand.StatusReport {
 
   private var readerLine: String {
     let now = version.minimumReader
-    let later = version.minimumReaderAfterwards.flatMap { $0 > now ? $0 : nil }
-    return "version \(now) can open this store"
-      + (later.map { " now; after `up`, only version \($0) or later" } ?? "")
+    // While the tables differ, `up` cannot run.
+    let later = drift.isEmpty ? version.minimumReaderAfterwards.flatMap { $0 > now ? $0 : nil } : nil
+    return later.map { "apps at version \(now) or later now; after `up`, only at version \($0) or later" }
+      ?? "apps whose steps reach version \(now) or later"
   }
 
   private var copyLines: [String] {

@@ -17,7 +17,7 @@ enum UpCommand: Command {
       Option("--steps", value: "K", "the number of steps to run"),
       Option.allow, Option.noBackup, Option.yes, Option.transaction,
       Option("--dry-run", "only show the plan"), Option.shownPlan,
-      Option("--vacuum", "then return free pages to the disk, by rewriting the file"),
+      Option("--vacuum", "rewrite the file after the run, which returns free pages to the disk"),
     ] + Option.run
   static let aliases = ["migrate", "run"]
   static let help = """
@@ -33,12 +33,13 @@ enum UpCommand: Command {
 
     With --tx step, each step is committed separately. After a failure, Ctrl-C or a kill, the last complete
     step stays committed, and `up` continues from there. Between two steps, other programs may open the store
-    at a version that no release has: they get the usual error, or run the remaining steps if they have them.
-    The report lists what they did. One backup is made, before the first step. The backup from before a run
-    that did not complete is also kept.
+    at a version that no release has. A program without the later steps gets the error "newer store"; one that
+    has them may run them. The report lists what other programs did. One backup is made, before the first
+    step. If a run does not complete, its backup is kept.
 
-    --vacuum needs space for a second copy of the file, on the disk and in memory, because no plain data may
-    reach the disk. A rebuilt table leaves as many free pages as it had pages.
+    --vacuum rewrites the file after the run and returns free pages to the disk. It needs space for a second
+    copy of the file, on the disk and in memory, because no plain data may reach the disk. A rebuilt table
+    leaves as many free pages as it had pages.
 
     Before a step that loses or rewrites values, or whose file has the line backup: always, an encrypted backup
     is written next to the store and verified. The last two backups are kept, or fewer if the app sets that; one
@@ -112,7 +113,7 @@ enum UpCommand: Command {
     private var outcome: String {
       if let below {
         return
-          "\(store.path) is at version \(to), above \(below). Nothing to do: up rolls no step back."
+          "\(store.path) is at version \(to), above \(below). Nothing to do: up does not roll back steps."
           + (rollback.map { " To roll back:\n  \($0)" } ?? "")
       }
       return applied.isEmpty

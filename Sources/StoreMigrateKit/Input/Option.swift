@@ -6,8 +6,8 @@ struct Option: Sendable {
   /// The headings under which a help lists options.
   enum Section: String, CaseIterable {
     case own = "OPTIONS"
-    case key = "KEY (never an argument; default: $STORE_MIGRATE_KEY, then a prompt)"
-    case newKey = "NEW KEY (default: a prompt)"
+    case key = "KEY (never written on the command line itself; default: $STORE_MIGRATE_KEY, then a prompt)"
+    case newKey = "NEW KEY (default: see the command)"
     case cipher = "CIPHER (older defaults, hashes and page sizes are detected)"
     case common = "GLOBAL OPTIONS"
   }
@@ -41,7 +41,7 @@ struct Option: Sendable {
 
 extension Option {
   static let migrations = Option(
-    "--migrations", short: "-m", value: "DIR", "the folder with the steps; default ./Migrations")
+    "--migrations", short: "-m", value: "DIR", "the folder with the steps; default: ./Migrations")
   static let yes = Option("--yes", short: "-y", "answer yes to every question")
   static let allow = Option(
     "--allow", value: "lossy:NAME", isList: true, "allow this data loss, such as lossy:User.town; repeatable")
@@ -54,7 +54,7 @@ extension Option {
   /// For commands that run steps.
   static let shownPlan = Option("--verbose", short: "-v", "show the plan before running it")
   static let lockTimeout = Option(
-    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default: 15")
   /// For commands that migrate a store.
   private static let runTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock or migration;",
@@ -93,7 +93,7 @@ extension Option {
       Option(
         "--slots", value: "FILE", in: .key,
         "the key opens a slot of this key file, which contains the store's key"),
-      slotsWork,
+      slotsWork(in: .key),
     ]
 
   /// The options for the source of a new key.
@@ -101,7 +101,7 @@ extension Option {
     keyWays("--new-key", in: .newKey) + [
       Option("--new-key-format", value: "FORMAT", in: .newKey, "same as --key-format"),
       Option("--new-slots", value: "FILE", in: .newKey, "the new key opens a slot of this key file"),
-      slotsWork,
+      slotsWork(in: .newKey),
     ]
 
   /// The options for the source of a slot's secret. A slot's secret is never in another key file, so
@@ -110,9 +110,11 @@ extension Option {
   /// The options for the source of a slot's new secret.
   static let newSlotKey = newKey.filter { !$0.name.hasSuffix("slots") }
 
-  private static let slotsWork = Option(
-    "--slots-work", value: "SECONDS", in: .key,
-    "the most time that one try of the key file's passphrase may take; default 2")
+  private static func slotsWork(in section: Section) -> Option {
+    Option(
+      "--slots-work", value: "SECONDS", in: section,
+      "the most time that one try of the key file's passphrase may take; default: 2")
+  }
 
   private static func keyWays(_ name: String, in section: Section) -> [Option] {
     [
@@ -128,8 +130,10 @@ extension Option {
   }
 
   private static let settings = [
-    "SETTINGS is a comma-separated list: sqlcipher3 or sqlcipher4 first, then page=BYTES",
-    "rounds=N hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX",
+    "SETTINGS is a comma-separated list, such as sqlcipher4,page=8192. Start with",
+    "sqlcipher3 or sqlcipher4, or omit it (the engine's default); then any of: page=BYTES,",
+    "rounds=N, hmac=sha1|sha256|sha512, kdf=sha1|sha256|sha512, header=BYTES (first bytes",
+    "that are not encrypted), salt=HEX (the salt of such a file)",
   ]
   static let cipher = Option(
     "--cipher", value: "SETTINGS", section: .cipher,
@@ -158,7 +162,10 @@ extension [Option] {
   }
 
   /// Returns the lines of a help, under their headings.
-  func lines(of sections: [Option.Section] = Option.Section.allCases) -> String {
+  /// - Parameter newKeyDefault: What a command uses without an option for a new key; nil for the overview.
+  func lines(
+    of sections: [Option.Section] = Option.Section.allCases, newKeyDefault: String? = nil
+  ) -> String {
     let options = distinct
     return sections.compactMap { section in
       let here = options.filter { $0.section == section }
@@ -170,7 +177,13 @@ extension [Option] {
           return "  " + form + String(repeating: " ", count: Swift.max(width - form.count, 0) + 2) + line
         }
       }
-      return ([section.rawValue] + lines).joined(separator: "\n")
+      let heading =
+        switch section {
+        case .newKey: newKeyDefault.map { "NEW KEY (default: \($0))" } ?? section.rawValue
+        case .cipher where here.map(\.name) == ["--new-cipher"]: "CIPHER (of the new file)"
+        default: section.rawValue
+        }
+      return ([heading] + lines).joined(separator: "\n")
     }.joined(separator: "\n\n")
   }
 }

@@ -245,7 +245,7 @@ struct MigrationRun: FileStateReport {
     let isNone = isNoStore(connection)
     connection.close()
     // A file that `baseline` was to turn into a store. Its version number belongs to another program.
-    guard !isNone else { return "\(store) is not a store, as before, and opens with its key." }
+    guard !isNone else { return "\(store) was not made into a store; it still opens with its key." }
     return (done(at: version).map { "\($0) " } ?? "")
       + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
   }
@@ -262,9 +262,10 @@ struct MigrationRun: FileStateReport {
     guard let storeState, version != from, version != to else { return nil }
     let numbers = from < version ? Array(from + 1...version) : Array(version + 1...from)
     let names = numbers.map { storeState[$0] ?? "\($0)" }.joined(separator: ", ")
+    let (verb, object) = numbers.count == 1 ? ("is", "it") : ("are", "them")
     return from < version
-      ? "These steps are committed, and up continues after them: \(names)."
-      : "These steps are rolled back, and down continues after them: \(names)."
+      ? "\(names) \(verb) committed. To continue after \(object), run up again."
+      : "\(names) \(verb) rolled back. To continue after \(object), run down again."
   }
 
   func stateAfterExit(_ phase: CommitGate.Phase) -> String {

@@ -50,7 +50,7 @@ struct ConflictScreen {
       """
       \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
       \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
-        Restore the file. What the store recorded of it:
+        Put the file of step \(numbered(number)) back. When and by which program it ran:
             \(line(.history, []))
       """ + "\n" + rollback(to: number - 1, name, isMissing: true)
     case .reordered(let number, let name, let found): reordered(number, name, found: found)
@@ -78,7 +78,7 @@ struct ConflictScreen {
     switch repairObstacle {
     case nil:
       [
-        "  Undo the edit, or put the change into a new step. If the edit is intended and the model is the "
+        "  Undo the edit, and put the change into a new step. If the edit is intended and the model is the "
           + "same:",
         "      \(line(.repair, [numbered(number)]))",
       ]
@@ -89,7 +89,7 @@ struct ConflictScreen {
       ]
     case .otherConflict(let conflict):
       [
-        "  Undo the edit, or put the change into a new step. To record the edit instead, first fix this "
+        "  Undo the edit, and put the change into a new step. To record the edit instead, first fix this "
           + "conflict:",
         "  \(ErrorText.text(of: conflict))",
       ]
@@ -98,9 +98,11 @@ struct ConflictScreen {
 
   private func reordered(_ number: Int, _ name: String, found: String) -> String {
     """
-    Step \(numbered(number)) of \(store) is \(name), but among the steps it is \(found).
+    Step \(numbered(number)) was applied to \(store) as "\(name)", but the step files have "\(found)" under \
+    this number.
     \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
-      Applied steps keep their numbers. Give the new step the next free number, and \(name) its old number\(
+      Applied steps keep their numbers. Give "\(found)" the next free number, and "\(name)" its old number \
+    \(numbered(number))\(
         returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
     """ + "\n" + rollback(to: number - 1, name)
   }
@@ -111,19 +113,21 @@ struct ConflictScreen {
   private func rollback(to version: Int, _ name: String, isMissing: Bool = false) -> String {
     let (clause, example) =
       isMissing
-      ? ("it is a step of another branch", "") : ("\(name) itself must move", ", as after a rebase")
+      ? ("it is a step of another branch", "")
+      : ("the number of \"\(name)\" itself must change", ", as after a rebase")
     guard applied.allSatisfy({ $0.number <= version || $0.carriesRollback }), let plan = rollback(version)
     else {
       return
-        "  \(name) cannot be rolled back on this store. If \(isMissing ? clause : "it must move"), "
+        "  \"\(name)\" cannot be rolled back on this store. If "
+        + "\(isMissing ? clause : "its number must change"), "
         + "restore a backup from before it, or create the store again."
     }
     if let obstacle = plan.wayBackObstacle {
-      return "  If \(clause)\(example), it has to be rolled back first, which is refused here: "
+      return "  If \(clause)\(example), the step has to be rolled back first, which is refused here: "
         + ended(obstacle)
     }
     return """
-        If \(clause)\(example), roll it back with the rollback that the store contains\
+        If \(clause)\(example), roll the step back with the rollback that the store contains\
       \(plan.lossClause). Then run up:
             \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """
@@ -160,16 +164,18 @@ struct NewerScreen {
     switch rollback {
     case .success(let plan) where plan.wayBackObstacle == nil:
       lines += [
-        "  Update the program. Or roll the store back with the rollbacks that it contains\(plan.lossClause):",
+        "  \(Self.update). Or roll the store back with the rollbacks that it contains\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
       lines.append(
-        "  Update the program: \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
-    default: lines.append("  Update the program.")
+        "  \(Self.update): \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
+    default: lines.append("  \(Self.update).")
     }
     return lines.joined(separator: "\n")
   }
+
+  private static let update = "Use a newer release of the app or tool, or the later step files"
 }
 
 extension MigrationPlan {

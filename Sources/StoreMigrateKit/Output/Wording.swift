@@ -25,8 +25,12 @@ func changed(
   _ store: StoreSummary, to version: Int, backup: String?, undone: [String] = [], applied: [String] = [],
   seconds: Double
 ) -> String {
-  ((backup.map { ["backup   \($0)"] } ?? []) + undone.map { "undone   \($0)" }
-    + applied.map { "applied  \($0)" }
+  let line = { (verb: String, object: String) in
+    "\(padded(verb, undone.isEmpty ? 7 : 11))  \(object)"
+  }
+  return
+    ((backup.map { [line("backup", $0)] } ?? []) + undone.map { line("rolled back", $0) }
+    + applied.map { line("applied", $0) }
     + ["\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s)."])
     .joined(separator: "\n")
 }

@@ -1,6 +1,7 @@
 // The help and the overview, which are generated from the declarations of the commands.
 
 import CipherSQLite
+import Foundation
 
 extension StoreMigrate {
   /// The help of one command, or the overview of all.
@@ -28,7 +29,17 @@ extension StoreMigrate {
       topic: command.name,
       text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)\n\n"
         + (command.aliases.isEmpty ? "" : "Also called: \(command.aliases.joined(separator: ", "))\n\n")
-        + (command.options + Option.common).lines())
+        + (command.options + Option.common).lines(newKeyDefault: newKeyDefault(of: command.name)))
+  }
+
+  /// Returns what a command uses without an option for a new key, for its help.
+  private static func newKeyDefault(of name: String) -> String {
+    switch name {
+    case BackupCommand.name: "the store's key"
+    case BaselineCommand.name: "the file's key; a prompt if it has none"
+    case RekeyCommand.name: "a prompt; with --new-cipher, the old key"
+    default: "a prompt"
+    }
   }
 
   static var overview: String {
@@ -59,14 +70,21 @@ extension StoreMigrate {
       \((Option.common + [versionOption]).lines())
 
       A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command cleanly: its changes are complete or rolled back.
-      The last line reports which, and which key opens the store. A second signal ends the command at once,
-      with the same report.
+      The last line reports whether they are complete or rolled back, and which key opens the store. A second
+      signal ends the command at once, with the same report.
 
       EXIT CODES
-      \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))
+      \(codes)
 
       Run `store-migrate help COMMAND` for more.
       """
+  }
+
+  private static var codes: String {
+    ExitCode.allCases.map { code in
+      let lines = wrapped(code.meaning.components(separatedBy: ", "))
+      return "  \(padded("\(code.rawValue)", 4)) \(lines.joined(separator: "\n" + padded("", 7)))"
+    }.joined(separator: "\n")
   }
 
   private static var otherNames: String {

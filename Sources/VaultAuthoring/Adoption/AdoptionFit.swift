@@ -69,9 +69,9 @@ struct AdoptionFit {
       names.isEmpty ? "none" : names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and more" : "")
     }
     return
-      "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), "
-      + "the steps have \(names(model.entities.map(\.name))). Use steps that were made from this file: "
-      + "schema import writes them"
+      "no table of it matches an entity of the steps. The file has \(names(adoption.entities.map(\.name))); "
+      + "the steps have \(names(model.entities.map(\.name))). To write steps for this file, run schema "
+      + "import with a new folder"
   }
 
   /// The destinations that the steps declare for columns of a Core Data file, where they differ from the

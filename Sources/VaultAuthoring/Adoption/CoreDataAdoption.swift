@@ -93,15 +93,14 @@ struct CoreDataAdoption {
     for place in draft.entities.indices { indexes(of: place) }
     for (kind, name) in content.others {
       draft.notes.append(
-        "The \(kind) \(name) is not imported; a later step can create it: create raw \(kind).")
+        "The \(kind) \"\(name)\" is not imported; a later step can create it with: create raw \(kind)")
     }
     draft.notes.append(
       model != nil
         ? "Names, targets, inverses, delete rules and orders are those of the model that the file has in "
           + "Z_MODELCACHE."
-        : "Core Data's file has names in capitals, and neither delete rules nor names of to-manys: check "
-          + "them in the step and in the classes. Before the rows are imported, you may change the capitals "
-          + "of a name there.")
+        : "This file has no delete rules, no names of to-manys, and names only in capitals. Check these in "
+          + "the step and in the classes; you may change the capitals before you import the rows.")
     let unnamed = files.names.subtracting(named).count
     if unnamed > 0 {
       draft.losses.append(

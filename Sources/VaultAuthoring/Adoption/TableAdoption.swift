@@ -48,7 +48,7 @@ struct TableAdoption {
     for table in content.tables { remarks(table) }
     for (kind, name) in content.others {
       draft.notes.append(
-        "The \(kind) \(name) is not imported; a later step can create it: create raw \(kind).")
+        "The \(kind) \"\(name)\" is not imported; a later step can create it with: create raw \(kind)")
     }
     return try draft.finished(.tables)
   }

@@ -51,7 +51,7 @@ import Testing
     try folder.write(Data([1]), to: "file")
     let tooLong = folder.path(String(repeating: "n", count: 300))
     let cases: [(String, String)] = [
-      ("", "This path: this path cannot be used: it is empty"), ("a\0b", "it contains a NUL character"),
+      ("", "This path cannot be used: it is empty"), ("a\0b", "it contains a NUL character"),
       (dir, "this is a directory"), (dir + "/", "this is a directory"),
       (folder.path("none") + "/", "ends in a slash"), (folder.path("file/x"), "is a file, not a folder"),
       (folder.path("none/x"), "this folder does not exist"), (tooLong, "too long"),

@@ -83,7 +83,7 @@ import VaultAuthoring
         ["Note", 12], ["Person", 5], ["Tag", 2],
       ])
     for word in [
-      "Z_METADATA", "Person declares", "is ordered", "names in capitals",
+      "Z_METADATA", "Person declares", "is ordered", "names only in capitals",
       "Person.boss is imported as a to-one",
     ] {
       #expect(adoption.notes.contains { $0.contains(word) }, "\(word): \(adoption.notes)")

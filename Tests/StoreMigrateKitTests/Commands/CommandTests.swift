@@ -339,7 +339,7 @@ import Testing
     try folder.write(bytes, to: "notes.store")
     let result = try run("verify", url.path, "-m", migrations)
     #expect(
-      result.status == 2 && result.output.contains("page 3 does not authenticate"),
+      result.status == 2 && result.output.contains("page 3 is damaged"),
       "\(result.output)\(result.errors)")
   }
 }

@@ -130,7 +130,8 @@ import Testing
     for command in ["redo", "up"] {
       let told = try run(command, "--yes", "--no-backup")
       #expect(
-        told.status == 3 && told.errors.contains("its file now makes another model than they did"), "\(told)")
+        told.status == 3 && told.errors.contains("its file no longer makes the model that they made"),
+        "\(told)")
     }
     let after = try Connection.open(url.path, key: testKey)
     #expect(try after.value("SELECT town FROM Note", as: String.self) == "secret")
@@ -182,7 +183,7 @@ import Testing
     let low = try run("up", "--to", "2")
     #expect(low.status == 0 && low.output.contains("is at version 3, above 2. Nothing to do"), "\(low)")
     let one = try run("down")
-    #expect(one.status == 0 && one.output.contains("undone   0003 s"), "\(one)")
+    #expect(one.status == 0 && one.output.contains("rolled back  0003 s"), "\(one)")
     let refused = try run("down", "--to", "1")
     #expect(refused.status == 5 && refused.errors.contains("--allow lossy:Note.town"), "\(refused)")
     #expect(try version() == 2)
@@ -218,7 +219,7 @@ import Testing
     let before = try folder.bytes("notes.store")
     let plan = try run("plan", "--to", "1", withSteps: false)
     #expect(
-      plan.status == 0 && plan.output.contains("2 steps rolled back in one transaction, from version 3 to 1")
+      plan.status == 0 && plan.output.contains("2 steps to roll back in one transaction, from version 3 to 1")
         && plan.output.contains("LOSES Note.town"), "\(plan)")
     #expect(try folder.bytes("notes.store") == before)
     let down = try run("down", "--steps", "2", "--yes", "--no-backup", withSteps: false)
@@ -238,7 +239,7 @@ import Testing
     #expect(try run("redo").status == 5)
     let redo = try run("redo", "--allow", "lossy:Note.town", "--no-backup")
     #expect(
-      redo.status == 0 && redo.output.hasPrefix("undone   0002 s\napplied  0002 s\n"), "\(redo)")
+      redo.status == 0 && redo.output.hasPrefix("rolled back  0002 s\napplied      0002 s\n"), "\(redo)")
     #expect(try run("up").output.contains("Nothing to do"))
     let history = try run("history", "--json", withSteps: false)
     let object = try #require(

@@ -159,7 +159,7 @@ import Testing
     let result = try goOn(tool)
     #expect(
       result.status == 0
-        && result.output.hasPrefix("undone   0005 fifth\nundone   0003 third\nold.store is at version 2 (")
+        && result.output.hasPrefix("rolled back  0005 fifth\nrolled back  0003 third\nold.store is at version 2 (")
         && result.output.hasSuffix("During this run, another process rolled back 0004 last.\n")
         && !result.output.contains("Before this run,"), "\(result)")
   }
@@ -170,7 +170,7 @@ import Testing
     #expect(
       result.status == 0
         && result.output.hasPrefix(
-          "old.store is at version 4, above 2. Nothing to do: up rolls no step back. To roll back:\n  store-migrate down old.store "
+          "old.store is at version 4, above 2. Nothing to do: up does not roll back steps. To roll back:\n  store-migrate down old.store "
             + "--to 2 "),
       "\(result)")
   }

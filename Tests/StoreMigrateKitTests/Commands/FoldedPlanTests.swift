@@ -52,7 +52,7 @@ import Testing
     #expect(plan.status == 5, "\(plan)")
     #expect(
       plan.output.contains(
-        "5 steps rolled back in one transaction each, but 0004 to 0001 together, from version 5"),
+        "5 steps to roll back, each in its own transaction, but 0004 to 0001 together, from version 5"),
       "\(plan)")
     #expect(
       plan.output.contains("`down` would stop at 0002 s, with the steps before 0004 s rolled back."),
@@ -62,7 +62,7 @@ import Testing
     // Only the folded steps are left.
     let rest = try run("plan s.store --to 0 --tx step")
     #expect(
-      rest.status == 5 && rest.output.contains("4 steps rolled back in one transaction, from version 4")
+      rest.status == 5 && rest.output.contains("4 steps to roll back in one transaction, from version 4")
         && rest.output.contains("`down` would fail, and the store would not change."), "\(rest)")
     #expect(try run("down s.store --to 0 --tx step --yes --no-backup").status == 5)
     #expect(try version() == 4)
@@ -73,7 +73,7 @@ import Testing
     let plan = try run("plan s.store --tx step")
     #expect(
       plan.status == 0
-        && plan.output.contains("in one transaction each, but 0001 to 0004 together, from version 0 to 5"),
+        && plan.output.contains("each in its own transaction, but 0001 to 0004 together, from version 0 to 5"),
       "\(plan)")
     #expect(try run("up s.store --tx step").status == 0)
     #expect(try version() == 5)

@@ -71,7 +71,7 @@ import Testing
     let run = try rekey("pony", Fault(.error(code), at: undisturbed.calls.count))
     #expect(run.result.status == 1, "\(run)")
     #expect(
-      run.result.errors.contains("this user may not create files in this folder. Change its permissions"),
+      run.result.errors.contains("this user has no permission to create files in this folder."),
       "\(run)")
     #expect(try isAsBefore())
   }

@@ -34,7 +34,7 @@ import Testing
   @Test func `damaged pages and a differing history are reported together`() async throws {
     let folder = try await CommandFolder()
     let both = try run("verify @damaged.store -m @Edited", in: folder)
-    #expect(both.status == 2 && both.output.contains("page 3 does not authenticate"), "\(both)")
+    #expect(both.status == 2 && both.output.contains("page 3 is damaged"), "\(both)")
     #expect(both.output.contains("0001 step was edited"), "\(both)")
     // Steps that cannot be read do not prevent the check of the pages.
     let broken = try run("verify @damaged.store -m @Broken", in: folder)

@@ -51,7 +51,7 @@ import Testing
     #expect(try run("create a.store").status == 0)
     try expectOffer(
       "down a.store --to 2", isThere: false, code: 0, in: "up a.store --to 2",
-      text: "up rolls no step back.\n")
+      text: "up does not roll back steps.\n")
     #expect(try run("down a.store --to 2 --yes --no-backup").status == 5)
     let json = try run("up a.store --to 2 --json").output
     #expect(json.contains(#""next":[]"#), "\(json)")
@@ -84,15 +84,16 @@ import Testing
         connection.close()
       }
       try expectOffer(
-        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "up rolls no step back.")
+        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "up does not roll back steps.")
       try move("0002_more", to: "../0002_more")
-      try expectOffer(line, isThere: isThere, code: 4, in: "status a.store", text: "Update the program.")
+      try expectOffer(line, isThere: isThere, code: 4, in: "status a.store", text: "Use a newer release")
       try write("0002_other", text: "add attribute U.o int optional")
       try move("../0002_more", to: "0003_more")
       try expectOffer(
         line, isThere: isThere, code: 3, in: "status a.store",
         text: isThere
-          ? "roll it back with the rollback that the store contains" : "its tables differ from its model")
+          ? "roll the step back with the rollback that the store contains"
+          : "its tables differ from its model")
       try FileManager.default.removeItem(atPath: folder.path("Steps/0002_other.migration"))
       try move("0003_more", to: "0002_more")
     }

@@ -104,7 +104,7 @@ package enum SchemaDifference {
         "\(table.name): \($1) is missing\(remedies?.missing[$0] ?? "")"
       }
       lines += unexpected.enumerated().map {
-        "\(table.name): \($1) is unexpected\(remedies?.unexpected[$0] ?? "")"
+        "\(table.name) has an unexpected \($1)\(remedies?.unexpected[$0] ?? "")"
       }
       remade.formUnion(repair?.remade ?? [])
     }

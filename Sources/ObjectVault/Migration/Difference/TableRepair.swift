@@ -20,7 +20,12 @@ struct TableRepair {
     guard isRebuilt else {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
     }
-    var texts = [unrepairableReason ?? Self.shell(rebuild)]
+    let removal =
+      self.unexpected.isEmpty
+      ? nil
+      : missing.isEmpty && unexpected.count == 1
+        ? Self.removal : "repair the table, which removes unexpected columns AND THEIR VALUES"
+    var texts = [unrepairableReason ?? Self.shell(rebuild, to: removal)]
     texts += Array(
       repeating: unrepairableReason == nil ? Self.same : "", count: missing.count + unexpected.count)
     return (
@@ -43,9 +48,14 @@ struct TableRepair {
   }
 
   /// Returns SQL in the form that is appended to a line.
-  static func shell(_ statements: [String]) -> String {
-    " (in the sqlcipher shell: \(statements.map { "\($0);" }.joined(separator: " ")))"
+  /// - Parameter purpose: What the SQL does; nil where the line makes it clear.
+  static func shell(_ statements: [String], to purpose: String? = nil) -> String {
+    " (\(purpose.map { "to \($0), run " } ?? "")in the sqlcipher shell: "
+      + "\(statements.map { "\($0);" }.joined(separator: " ")))"
   }
+
+  /// The purpose of SQL that removes an unexpected column.
+  private static let removal = "remove it AND ITS VALUES"
 
   // MARK: What differs
 
@@ -94,7 +104,7 @@ struct TableRepair {
     }
     guard let column = unexpected.first(where: { SchemaDifference.line(of: $0) == line }) else { return "" }
     let sql: SQL = "ALTER TABLE \(identifier: found.name) DROP COLUMN \(identifier: column.name)"
-    return Self.shell([sql.text]) + (kept(line: line) ?? "")
+    return Self.shell([sql.text], to: Self.removal) + (kept(line: line) ?? "")
   }
 
   private func usesDecimals(_ columns: [String]) -> Bool {

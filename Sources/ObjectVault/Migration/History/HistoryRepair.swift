@@ -64,8 +64,8 @@ struct RepairWork {
       throw StoreError.repairRefused(
         file: file, step: first,
         reason:
-          "the present steps make another model than the store has: \(lines.joined(separator: "; ")). "
-          + "Undo the edit, and put the change into a new step")
+          "the present steps make a model that differs from the store's. "
+          + "\(lines.joined(separator: "; ")). Undo the edit, and put the change into a new step")
     }
     records = steps.dropFirst(first - 1).map { step in
       (step.leading(back: ways[step.number - 1]), models[step.number].meaningHash)
@@ -79,7 +79,7 @@ struct RepairWork {
     for number in numbers {
       let reason =
         !(1...max(1, history.version)).contains(number) || history.version == 0
-        ? "it has not run on this store, which is at version \(history.version)"
+        ? "the step has not run on this store, which is at version \(history.version), so it has no record"
         : number > set.version
           ? "the available steps end at \(numbered(set.version))"
           : set.steps[number - 1].isFolded

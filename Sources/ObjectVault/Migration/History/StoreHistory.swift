@@ -43,7 +43,9 @@ struct StoreHistory: Equatable {
   func newer(than set: MigrationSet, file: String) -> StoreError {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
-      migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" },
+      migratedBy: steps.last.map {
+        "\($0.app) on \($0.appliedAt.prefix(10)), up to step \($0.number) (\($0.name))"
+      },
       canDowngrade: isRollback(to: set, file: file))
   }
 

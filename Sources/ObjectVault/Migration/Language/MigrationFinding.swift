@@ -90,6 +90,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
 extension MigrationFinding: CustomStringConvertible {
   /// The file and line in the form that compilers use, the rule's code, the operation and the text.
   public var description: String {
-    file + (line.map { ":\($0)" } ?? "") + ": \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
+    file + (line.map { ":\($0)" } ?? "") + ": \(rule.rawValue)\(rule.isNote ? " (note)" : "") "
+      + (operation.map { "\($0): " } ?? "") + text
   }
 }

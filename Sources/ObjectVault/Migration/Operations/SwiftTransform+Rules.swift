@@ -33,7 +33,7 @@ extension SwiftTransform: DataOperation {
   /// dropping them removes the values.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
-      ? .operations([]) : .none(reason: "the values that it overwrote are lost")
+      ? .operations([]) : .none(reason: "it overwrites values and does not keep them")
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] { place.unchecked }

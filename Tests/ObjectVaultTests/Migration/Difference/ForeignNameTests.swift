@@ -125,7 +125,7 @@ import Testing
     for (sql, line) in [
       (
         "CREATE INDEX mine ON Thing (name)",
-        "index mine on name is unexpected (in the sqlcipher shell: DROP INDEX \"mine\";)"
+        "has an unexpected index mine on name (in the sqlcipher shell: DROP INDEX \"mine\";)"
       ),
       (
         "DROP INDEX ix_Thing_size",

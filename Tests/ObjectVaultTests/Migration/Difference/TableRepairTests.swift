@@ -111,7 +111,7 @@ import Testing
   /// The SQL in brackets at the end of each line.
   private static func remedies(_ lines: [String]) -> [String] {
     lines.compactMap { line in
-      line.firstMatch(of: #/\(in the sqlcipher shell: (.*?;)\)/#).map { String($0.1) }
+      line.firstMatch(of: #/in the sqlcipher shell: (.*?;)\)/#).map { String($0.1) }
     }
   }
 

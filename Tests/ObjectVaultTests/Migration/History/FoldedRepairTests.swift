@@ -27,7 +27,7 @@ import VaultAuthoring
       guard case StoreError.historyConflict(.refolded(2, _, let applied, let found, into: 3, _)) = error
       else { return false }
       return applied != found && found == folded.steps[1].checksum
-        && "\(error)".contains("ran with another text than was folded into 0003")
+        && "\(error)".contains("ran with a text that differs from the one folded into 0003")
         && "\(error)".contains("record the step as it is in them (Store.repair)")
     }
     await #expect {

@@ -225,7 +225,7 @@ import Testing
     }
     let ways = try steps.map { try $0.steps[1].rollback(from: $0.model(at: 1)) }
     guard case .none(let reason) = ways[0] else { return #expect(Bool(false), "\(ways[0])") }
-    #expect(reason.contains("the values that it overwrote are lost"))
+    #expect(reason.contains("it overwrites values and does not keep them"))
     #expect(ways[1] == .operations([.dropAttribute("Employee", "title")]))
     #expect(try NameHistory(steps[0], from: 1, to: 2).keptProperties(of: "Boss")["name"] == nil)
     #expect(try NameHistory(steps[1], from: 1, to: 2).keptProperties(of: "Boss")["name"] == "name")

@@ -145,7 +145,7 @@ import Testing
     } throws: { error in
       guard case StoreError.schemaDrift(_, let lines) = error else { return false }
       return lines.count == 1
-        && lines[0].hasPrefix("User: column extra TEXT is unexpected (")
+        && lines[0].hasPrefix("User has an unexpected column extra TEXT (")
     }
     #expect(try lab.rows("SELECT name, extra FROM User ORDER BY id") == [["Ann", .null], ["Bob", .null]])
   }

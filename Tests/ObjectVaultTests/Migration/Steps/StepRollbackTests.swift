@@ -93,7 +93,7 @@ import Testing
       ("retype U.y to string", "not every string is a valid int"),
       ("retype U.s to int using (length($U.s))", "the former values are lost"),
       ("make U.x required filling 5", "it is no longer known which objects had no value"),
-      ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "the values that it overwrote are lost"),
+      ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "it overwrites values and does not keep them"),
       ("seed {\n INSERT INTO $V ($V.n) VALUES ('a')\n}", "it is no longer known which objects it created"),
       ("rename attribute U.s -> t\ndrop attribute U.y", "drop attribute U.y: its values are lost"),
     ] as [(String, String?)])
