@@ -15,16 +15,8 @@ enum BaselineCommand: Command {
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
-<<<<<<< ours
-    "what a Core Data column is: a to-one with its target (Note.owner=Person),",
-    "or a plain number (Note.rank=)")
-||||||| base
-    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
-    "Note.rank=")
-=======
     "import Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as a",
     "plain number: Note.rank= (nothing after the =)")
->>>>>>> theirs
   static let options =
     [
       Option.migrations,

@@ -10,16 +10,8 @@ enum SchemaImport {
     "--classes", value: "FILE", "import: the file for the Swift classes; default: ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
-<<<<<<< ours
-    "import: what a Core Data column is: a to-one with its target (Note.owner=Person),",
-    "or a plain number (Note.rank=)")
-||||||| base
-    "import: the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
-    "Note.rank=")
-=======
     "import: read Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as",
     "a plain number: Note.rank= (nothing after the =)")
->>>>>>> theirs
   static let action = CommandAction(
     name: "import", count: 1,
     options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)
@@ -53,7 +45,7 @@ enum SchemaImport {
       lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
         next.first.map { "Review the files. Then import the rows: \($0)" }
-          ?? "`store-migrate baseline`, which imports the rows, would refuse this file. In a copy of "
+          ?? "The command baseline, which imports the rows, would refuse this file. In a copy of "
           + "\(file), fix what cannot be imported, and import that copy."
       )
       return lines.joined(separator: "\n")
