@@ -74,7 +74,8 @@
           let id = try store.insert("User", ["name": "Ada", "age": 7])
           _ = try store.object(id)["nam"] as String
         },
-        reports: "User has no property \"nam\"; did you mean \"name\"?", "The properties of User are age, name, statuses.")
+        reports: "User has no property \"nam\"; did you mean \"name\"?",
+        "The properties of User are age, name, statuses.")
     }
 
     func testAQueryLimitIsReportedWithTheNumbers() {

@@ -159,7 +159,8 @@ import Testing
     let result = try goOn(tool)
     #expect(
       result.status == 0
-        && result.output.hasPrefix("rolled back  0005 fifth\nrolled back  0003 third\nold.store is at version 2 (")
+        && result.output.hasPrefix(
+          "rolled back  0005 fifth\nrolled back  0003 third\nold.store is at version 2 (")
         && result.output.hasSuffix("During this run, another process rolled back 0004 last.\n")
         && !result.output.contains("Before this run,"), "\(result)")
   }

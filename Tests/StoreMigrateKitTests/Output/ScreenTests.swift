@@ -96,7 +96,8 @@ import Testing
     // The place of the typed answer on the screen depends on the terminal.
     let lines = Self.shown(result.output).split(separator: "\n").filter { $0 != answer }
     #expect(lines.prefix(2) == ["0003 step:", "  · drop attribute Author.city"])
-    #expect(lines[2] == "The pending steps would permanently lose Author.city. Type yes to continue:", "\(result)")
+    #expect(
+      lines[2] == "The pending steps would permanently lose Author.city. Type yes to continue:", "\(result)")
   }
 
   @Test(

@@ -179,7 +179,8 @@ import VaultAuthoring
       fill: Self.fill + ["INSERT OR REPLACE INTO vault_ids VALUES ('Note', \(Self.limit))"])
     let advice = "\(StoreError.idsExhausted(entity: "Note"))"
     #expect(
-      advice.contains("set last in vault_ids, where entity is 'Note', to the highest id that is still in use"))
+      advice.contains("set last in vault_ids, where entity is 'Note', to the highest id that is still in use")
+    )
     try lab.open().execute(
       "UPDATE vault_ids SET last = (SELECT max(id) FROM Note) WHERE entity = 'Note'")
     try await lab.migrate("seed { INSERT INTO $Note (text) VALUES ('x') }")
