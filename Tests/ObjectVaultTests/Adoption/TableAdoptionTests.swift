@@ -207,8 +207,8 @@ import VaultAuthoring
     let adoption = try await lab.plan()
     #expect(adoption.losses.map(\.name).sorted() == ["C.a", "f", "w"], "\(adoption.losses)")
     for word in [
-      "CHECK", "COLLATE", "no longer has its default", "ON UPDATE", "several columns", "part", "view v",
-      "trigger tr", "f_content",
+      "CHECK", "COLLATE", "no longer has its default", "ON UPDATE", "several columns", "part", "view \"v\"",
+      "trigger \"tr\"", "f_content",
     ] {
       #expect(adoption.notes.contains { $0.contains(word) }, "\(word): \(adoption.notes)")
     }

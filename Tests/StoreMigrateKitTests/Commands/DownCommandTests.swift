@@ -188,7 +188,7 @@ import Testing
     #expect(refused.status == 5 && refused.errors.contains("--allow lossy:Note.town"), "\(refused)")
     #expect(try version() == 2)
     let allowed = try run("down", "--to", "1", "--allow", "lossy:Note.town")
-    #expect(allowed.status == 0 && allowed.output.contains("backup   \(url.path).v2-"), "\(allowed)")
+    #expect(allowed.status == 0 && allowed.output.contains("backup       \(url.path).v2-"), "\(allowed)")
     #expect(try version() == 1)
   }
 

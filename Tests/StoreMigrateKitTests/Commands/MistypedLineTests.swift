@@ -105,8 +105,8 @@ import Testing
   @Test func `help explains each option for its command`() throws {
     #expect(
       try run("help baseline").output.contains(
-        "  what a Core Data column is: a to-one with its target (Note.owner=Person)"))
-    #expect(try run("help schema").output.contains("  import: what a Core Data column is: a to-one"))
+        "  import Note.owner as a to-one to Person: Note.owner=Person"))
+    #expect(try run("help schema").output.contains("  import: read Note.owner as a to-one to Person"))
     for command in ["up", "down", "redo"] {
       let help = try run("help \(command)").output
       #expect(help.contains("show the plan before running it") && !help.contains("status:"), "\(help)")

@@ -99,8 +99,8 @@ struct MigrationParser {
     throw failure(
       "there is a merge conflict here",
       hint:
-        "keep one side, and remove the conflict markers; if both branches added a step, renumber one with: "
-        + "store-migrate rebase FILE",
+        "keep one side, and remove the conflict markers; if both branches added a step, renumber one "
+        + "with rebase",
       line: line)
   }
 
