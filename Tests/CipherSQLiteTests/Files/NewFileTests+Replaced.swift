@@ -408,7 +408,7 @@ extension NewFiles {
     let errors = Set(
       lines.filter {
         $0.hasPrefix("error") && !$0.contains("deleted, moved or replaced since it was opened here")
-          && !(mode == "delete" && $0.contains("(5898)"))
+          && !(mode == "delete" && $0.contains("(extended code 5898)"))
       })
     #expect(errors.isEmpty)
     let acknowledged = lines.compactMap { Int64($0) }
