@@ -122,6 +122,35 @@ import Testing
     #expect(try mark() == before)
     #expect(try await insert(store, "behind it") == last + 3)
   }
+
+  private func execute(_ statements: String...) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    for sql in statements { try connection.execute(sql: sql) }
+  }
+
+  @Test func `a reservation near the highest id can be ended by another store`() async throws {
+    for number in 0..<9 { _ = try await insert(store, "\(number)") }
+    try execute("UPDATE vault_ids SET last = \(RowIDs.highest - 5) WHERE entity = 'Genre'")
+    let last = try await insert(store, "first")
+    let reserved = try #require(try mark())
+    #expect(reserved == RowIDs.highest - 1)
+    let row = ChangeSet.Row(entity: "Genre", rowID: last + 1, values: ["name": .text("from outside")])
+    let other = try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic)
+    try await other.apply(ChangeSet(inserted: [row]))
+    try await other.apply(ChangeSet(deleted: [row]))
+    other.close()
+    await #expect(throws: StoreError.idsExhausted(entity: "Genre")) { try await insert(store, "next") }
+  }
+
+  @Test func `ids that jump towards the highest one do not overflow the counter`() async throws {
+    for distance in [1000, 900, 800] as [Int64] {
+      try execute("INSERT INTO Genre (id, name) VALUES (\(RowIDs.highest - distance), 'outside')")
+      #expect(try await insert(store, "\(distance)") == RowIDs.highest - distance + 1)
+      try execute("DELETE FROM Genre", "UPDATE vault_ids SET last = 1 WHERE entity = 'Genre'")
+    }
+  }
 }
 
 @Suite(.tags(.random)) struct SharedIDs {
