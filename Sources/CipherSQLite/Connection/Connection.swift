@@ -250,8 +250,7 @@ extension Connection {
     // Another file has the name now, and its journal has ended since the engine saw it.
     case ENOENT where hasMoved: .fileReplaced(file: path)
     // The file exists, but the files next to it cannot be created.
-    case ENOENT where file.byteCount != nil:
-      unsafe access(file.folder, W_OK) == 0 ? nil : .folderNotWritable(folder: file.folder)
+    case ENOENT where file.byteCount != nil: .folderNotWritable(folder: file.folder)
     case EACCES, EPERM, EROFS:
       configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
     case let code: .failed("open", on: path, code: code)
