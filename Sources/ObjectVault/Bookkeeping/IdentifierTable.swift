@@ -1,4 +1,4 @@
-// vault_ids: the high-water mark of each entity, which is the highest id that was issued. All SQL that
+// vault_ids: the high-water mark of each entity. No id above it was issued. All SQL that
 // names the table is in this file. `RowIDs` issues ids by the marks.
 
 internal import CipherSQLite
@@ -20,7 +20,7 @@ struct IdentifierTable {
   /// Returns whether the file has the table.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// Returns the highest id that was issued, or nil when the entity has no mark yet.
+  /// Returns the high-water mark, or nil when the entity has no mark yet.
   func mark(of entity: String) throws -> Int64? {
     try connection.value("SELECT last FROM vault_ids WHERE entity = ?", [.text(entity)])?.int64
   }
@@ -42,7 +42,7 @@ struct IdentifierTable {
     try connection.execute(sql: sql, [.integer(last), .text(entity)])
   }
 
-  /// Returns the highest id that was issued, and the highest id of a row in the entity's table; each is
+  /// Returns the high-water mark, and the highest id of a row in the entity's table; each is
   /// nil if there is none. The engine finds the row at the end of the table, without a scan.
   func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
     try last(of: entity, sql: Self.lastSQL(of: entity))

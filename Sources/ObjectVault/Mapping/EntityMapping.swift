@@ -58,7 +58,7 @@ package final class EntityMapping: @unchecked Sendable {
   /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
   /// for entities whose ``columnCount`` does not exceed the number of arguments of a function.
   var functionRowSQL: String { functionRowText.value { functionRowStatement } }
-  /// The query for the highest id that was issued in the table, and for the highest id of a row.
+  /// The query for the high-water mark of the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
   /// `id`, the version and all stored columns, of the table `t0`. For an entity with descendants: `id`,
   /// the version, the number of the row's entity, and the stored columns of all entities of the branch.

@@ -102,9 +102,8 @@ package struct RowIDs {
       let last = try marks.last(of: entity.name)
       guard let row = last.row, row > last.mark ?? 0 else { return nil }
       return
-        "\(entity.name) has a row with the id \(row), but the highest id that was issued is "
-        + "\(last.mark ?? 0) (vault_ids): another program has inserted rows; the next save of a new "
-        + "\(entity.name) corrects this"
+        "\(entity.name) has a row with the id \(row), but no id above \(last.mark ?? 0) was issued (vault_ids): "
+        + "another program has inserted rows; the next save of a new \(entity.name) corrects this"
     }
   }
 

@@ -32,7 +32,7 @@ import Testing
     ("year == 1 AND year == 'x'", 22, "cannot be compared"), ("year > 1 AND genres == 3", 13, "ANY"),
     ("ANY genres.nam == 'x'", 4, "did you mean \"name\"?"),
     ("year + 1 == 2 AND title + 1 == 2", 18, "not a number"),
-    ("title == 'x' AND year", 17, "comparison is missing"),
+    ("title == 'x' AND year", 17, "comparison is missing"), ("NOT year", 4, "comparison is missing"),
     ("year == 1 AND year CONTAINS 'x'", 14, "not a string"),
     ("genres.@count > 1 AND title.@count > 1", 22, "@count"), ("year == 1e999", 8, "outside the range"),
   ])
