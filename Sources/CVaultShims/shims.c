@@ -32,7 +32,7 @@ int vault_rename_exclusive(const char *from, const char *to) {
 int vault_usable_processors(void) {
 #ifdef CPU_COUNT
   cpu_set_t usable;
-  // Fails where the machine has more than the set has room for.
+  // Fails if the machine has more processors than the set can contain.
   if (sched_getaffinity(0, sizeof usable, &usable) == 0) return CPU_COUNT(&usable);
 #endif
   long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -49,7 +49,7 @@ int vault_try_threads(int count) {
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
   pthread_t threads[8];
   int started = 0, code = 0;
-  // None ends before all are there.
+  // No thread ends before all have started.
   pthread_mutex_lock(&gate);
   while (code == 0 && started < count && started < 8) {
     code = pthread_create(&threads[started], NULL, wait_for_gate, &gate);
@@ -61,18 +61,22 @@ int vault_try_threads(int count) {
   return code;
 }
 
-// libcrypto takes its tables down when the process exits, and a thread that decrypts a page then would end the process
-// with a signal instead of its status. Its first call decides: so this comes before main, and before any call of ours.
-// The kernel takes the memory back; keys are wiped by who holds them, not there. In this file, as a linker takes from a
-// static library only the objects of which something is called, and everybody calls vault_wipe.
+// libcrypto frees its tables when the process exits. A thread that decrypts a page at that moment would
+// end the process with a signal instead of its exit status. The first call of libcrypto decides whether
+// the tables are freed. So this function makes that call before main, and before any other call of
+// libcrypto by this package. The kernel reclaims the memory. Keys are wiped by their owners, not at exit.
+//
+// The function is in this file because a linker takes from a static library only the object files from
+// which something is called, and every program calls vault_wipe, which is above.
 __attribute__((constructor)) static void keep_libcrypto_until_the_end(void) {
 #ifdef OPENSSL_INIT_NO_ATEXIT
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 #endif
 }
 
-// The words of the command line, as `main` gets them. Swift's runtime reads them from /proc, which a chroot or a rescue system may
-// lack: it ends the process then, or takes what it finds for the words. These C libraries hand them to constructors as well.
+// The command-line arguments, as `main` receives them. Swift's runtime reads them from /proc, which a
+// chroot or a rescue system may lack. Then it terminates the process, or uses other data as the
+// arguments. The C libraries below pass the arguments to constructors, too.
 static int argument_count;
 static char **arguments;
 

@@ -1,84 +1,95 @@
-// What Swift cannot say: a thread-local counter, wiping memory that the optimiser may not skip, and system calls that
-// the C library's module does not show.
+// What Swift cannot express: thread-local variables that are read with one load, wiping memory in a way
+// that no compiler omits, atomic loads from shared memory, the arguments of main, a call before main, and
+// system calls that the C library's module does not export. Also a check whether threads can be started.
 #ifndef C_VAULT_SHIMS_H
 #define C_VAULT_SHIMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Initial-exec: one load, where the default model calls a function for each slot of each fetched object. In the
-// header for the same reason.
+// The slot of a property is its number among the properties of its object. Property wrappers get their
+// slots from this counter while their object is created. With the initial-exec model, an access is one
+// load. With the default model it would call a function, for each slot of each fetched object. The
+// functions below are in the header for the same reason.
 extern _Thread_local int32_t vault_slot_counter __attribute__((tls_model("initial-exec")));
 
-/// The next number of this thread's slot counter, counted from 0.
+/// Returns the value of this thread's slot counter, and increments the counter.
 static inline int32_t vault_next_slot(void) { return vault_slot_counter++; }
 
-/// Sets this thread's slot counter back to 0.
+/// Resets this thread's slot counter to 0.
 static inline void vault_reset_slots(void) { vault_slot_counter = 0; }
 
-/// Sets this thread's slot counter to 65536, which tells property wrappers to record their declarations.
+/// Sets this thread's slot counter to 65536. From there on, property wrappers record their declarations.
 static inline void vault_start_recording(void) { vault_slot_counter = 0x10000; }
 
-// Where the object that is being made has its properties, by the order in which its wrappers count: the number of
-// them, then the slot of each. Read while the slot counter is at 131072 or above.
+// The slots of the properties of the object that is being created, in the order in which its wrappers are
+// initialized. The first element is the number of slots; the slots follow. The array is only read while
+// the slot counter is at 131072 or above.
 extern _Thread_local const uint16_t *vault_slot_places __attribute__((tls_model("initial-exec")));
 
-/// Sets this thread's slot counter to 131072, which tells property wrappers to ask for their slots in `places`.
+/// Sets this thread's slot counter to 131072. From there on, property wrappers look up their slots in
+/// `places`.
 static inline void vault_start_placing(const uint16_t *places) {
   vault_slot_places = places;
   vault_slot_counter = 0x20000;
 }
 
-/// How far this thread is with an object that it is making.
+/// The progress of this thread in creating an object.
 typedef struct {
   int32_t counter;
   const uint16_t *places;
 } vault_making;
 
-/// Begins an object whose wrappers count from 0. Another one may be under way, one of whose properties asks for this one; what is
-/// returned is how far that is, for `vault_end_object`.
+/// Begins the creation of an object, whose wrappers count from 0. The thread may be creating another
+/// object, one of whose properties creates this one. Returns the progress of that creation, for
+/// `vault_end_object`.
 static inline vault_making vault_begin_object(void) {
   vault_making outer = {vault_slot_counter, vault_slot_places};
   vault_slot_counter = 0;
   return outer;
 }
 
-/// Goes on with the object that was under way before.
+/// Continues the creation that `vault_begin_object` interrupted.
 static inline void vault_end_object(vault_making outer) {
   vault_slot_counter = outer.counter;
   vault_slot_places = outer.places;
 }
 
-/// The slot of a wrapper that has such a number. One that no class has recorded keeps its number.
+/// Returns the slot of a wrapper whose number is 131072 or above. If the places have no slot for the
+/// wrapper, its slot is the number less 131072.
 static inline uint16_t vault_placed_slot(int32_t number) {
   uint32_t place = (uint32_t)number - 0x20000;
   return place < vault_slot_places[0] ? vault_slot_places[1 + place] : (uint16_t)place;
 }
 
-/// Overwrites `count` bytes with zeros, also when nothing reads them afterwards.
+/// Overwrites `count` bytes with zeros, even if nothing reads them afterwards.
 void vault_wipe(void *bytes, size_t count);
 
-/// A word of memory that other processes write to.
+/// Returns a word of 32 bits from memory that other processes write to.
 static inline uint32_t vault_load_shared(const void *memory, int word) {
   return __atomic_load_n((const uint32_t *)memory + word, __ATOMIC_ACQUIRE);
 }
 
-/// Gives a file another name, in one step, if nothing has that name. Returns 0, or -1 with `errno`: EEXIST when
-/// something has it, EINVAL or ENOSYS where the system or the file system cannot do it.
+/// Renames a file in one step, if nothing has the new name. Returns 0, or -1 with `errno`: EEXIST if
+/// something has the new name; EINVAL, ENOSYS or ENOTSUP if the system or the file system does not
+/// support such a rename.
 int vault_rename_exclusive(const char *from, const char *to);
 
-/// How many processors this process may use, 1 at least. A process that is bound to some (taskset, a container's cpuset) has no
-/// use of the others that the machine has.
+/// Returns the number of processors that this process may use, at least 1. If the process is bound to
+/// some processors (taskset, a container's cpuset), only these are counted.
 int vault_usable_processors(void);
 
-/// Whether this process can have so many more threads at once, up to 8: 0, or the error of the one that could not be started. They
-/// are started, and end before this returns.
+/// Returns 0 if this process can have `count` more threads at once; otherwise the system's error for the
+/// first thread that could not be started. Tries at most 8. The threads that were started have ended when
+/// this returns.
 int vault_try_threads(int count);
 
-/// How many words the program was started with, its own name first. 0 where the C library does not say.
+/// Returns the number of command-line arguments, including the program's name; 0 if the C library does
+/// not provide them.
 int vault_argument_count(void);
 
-/// One of these words, counted from 0; NULL beyond the last one. Stays as long as the process.
+/// Returns the command-line argument at an index, counted from 0; NULL if there is none. The text is
+/// valid until the process ends.
 const char *vault_argument(int index);
 
 #endif

@@ -6,9 +6,10 @@ extension Connection {
   /// Checks the HMAC of every page in the database file (not in the WAL) without the engine.
   ///
   /// Reads through SQLite's own file handle, 256 pages at a time, and hashes on up to four cores. Pages
-  /// after the end of the database are not reported. Neither are pages of which the WAL has a newer version,
-  /// except with ``Access/immutable``. A page that fails is read again for some tenths of a second, because
-  /// another process may be running a checkpoint.
+  /// after the end of the database are not reported. Neither are pages of which the WAL has a newer
+  /// version. A page that fails is read again up to three times, within about half a second, because
+  /// another process may be running a checkpoint. With ``Access/immutable``, the WAL is ignored, and each
+  /// page is read once.
   /// - Parameter progress: Called every 256 pages with the number of pages done and in total.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
@@ -21,7 +22,8 @@ extension Connection {
   ///   - progress: Called every 256 pages with the number of pages done and in total.
   /// - Returns: The damaged pages; nil if the check was stopped.
   func auditPages(while isWanted: () -> Bool, progress: ((Int, Int) -> Void)? = nil) -> [Int]? {
-    // The engine reads these pages from the log, so their state in the file does not matter.
+    // The pages that are in the log. The engine reads them from there, so their state in the file does
+    // not matter.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
     let logged =
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []

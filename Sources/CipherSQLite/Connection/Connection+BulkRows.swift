@@ -61,8 +61,9 @@ extension Connection {
     }
   }
 
-  /// Executes a statement once for each run of ids, as ``RowChanges`` defines it. The statement sets columns
-  /// to ``RowChanges/value(_:id:)`` where the row's version is ``RowChanges/version(id:)``.
+  /// Executes a statement once for each run of ids: of ids that are close together, as
+  /// ``RowChanges/isRun(from:to:)`` decides. The statement sets columns to ``RowChanges/value(_:id:)``
+  /// where the row's version is ``RowChanges/version(id:)``.
   ///
   /// - Parameters:
   ///   - changes: The rows. If the statement fails, ``RowChanges/position`` is the row at which it failed.
@@ -87,7 +88,8 @@ extension Connection {
         }
       }
     } catch let error as SQLError {
-      // If the statement skipped a row before the one that failed, the skipped row is returned.
+      // If the statement skipped a row before the one that failed, the index of the skipped row is
+      // returned.
       guard case .constraint = error, run.contains(changes.position),
         let missed = changes.firstUnwritten(run.lowerBound..<changes.position)
       else { throw error }

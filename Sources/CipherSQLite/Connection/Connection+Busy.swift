@@ -17,7 +17,8 @@ extension Connection {
   ///   interrupted or its task cancelled. nil restores the timeout.
   public func onBusy(_ body: ((Int) -> Bool)?) { hooks.busy = body }
 
-  /// Installs a busy handler that measures the wait. The engine's own does not report how long it waited.
+  /// Installs a busy handler that measures the wait. The engine's own handler does not report how long it
+  /// waited.
   func installBusyHandler() {
     unsafe sqlite3_busy_handler(
       handle, { unsafe connection($0)?.waitsAgain(Int($1)) ?? false ? 1 : 0 },
@@ -41,7 +42,8 @@ extension Connection {
     } else {
       let left = configuration.busyTimeout - waited
       proceeds = left > 0
-      // The first pauses are short, for locks of a single commit. No pause exceeds the timeout.
+      // The first pauses are short, for locks of a single commit. No pause exceeds the rest of the
+      // timeout.
       if proceeds { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
     }
     if !proceeds { waiting.seconds = waited }

@@ -17,7 +17,7 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: The function's name in SQL.
-  ///   - argumentCount: The number of arguments.
+  ///   - argumentCount: The number of arguments; -1 for any number.
   ///   - isDeterministic: Whether the same arguments always give the same result, so that the engine may
   ///     reuse it. Only such functions can be used in an index.
   ///   - body: Called on the connection's own thread, for each row that needs it.
@@ -91,8 +91,8 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: The collation's name in SQL.
-  ///   - compare: Returns a negative number, 0 or a positive number, as C's `strcmp` does. It
-  ///     must define a total order.
+  ///   - compare: Receives the UTF-8 bytes of two texts, which are valid during the call only. Returns a
+  ///     negative number, 0 or a positive number, as C's `strcmp` does. It must define a total order.
   /// - Throws: ``SQLError``.
   public func register(
     collation name: String,
@@ -115,8 +115,8 @@ extension Connection {
     registrations.append { try unsafe $0.register(collation: name, compare) }
   }
 
-  /// Registers on this connection the functions and collations that another has registered, except
-  /// aggregates and `vault_pending`: the schema of a copy needs them.
+  /// Registers on this connection the functions and collations that another connection has registered,
+  /// because the schema of a copy needs them. Aggregates and `vault_pending` are not registered.
   package func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }

@@ -34,8 +34,8 @@ extension Connection {
   /// Sets a closure that is called for each row that is inserted, updated or deleted, before
   /// the commit. nil removes it.
   ///
-  /// Changes in tables WITHOUT ROWID are not reported. Neither are rows deleted by a DELETE without WHERE
-  /// (SQLite, `sqlite3_update_hook`).
+  /// Changes in tables WITHOUT ROWID are not reported. Neither are rows deleted by a DELETE without
+  /// WHERE. Rows that `OR REPLACE` deletes may be missing too (SQLite, `sqlite3_update_hook`).
   /// - Parameter body: It must not use the connection.
   public func onChange(_ body: ((RowChange) -> Void)?) {
     guard let handle = unsafe handle else { return }
@@ -57,7 +57,7 @@ extension Connection {
   /// Sets a closure that receives each statement when it ends, with its duration.
   /// - Parameters:
   ///   - showsValues: Whether the text contains the bound values. Default `false`, so that a log does not
-  ///     contain encrypted values in clear.
+  ///     contain values of an encrypted file in clear.
   ///   - body: Called on the connection's own thread. It must not use the
   ///     connection. nil removes the closure.
   public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {

@@ -9,9 +9,11 @@ extension Connection {
   /// - Parameters:
   ///   - sql: One statement; interpolated values are bound.
   ///   - values: The values of its parameters, in order, if no value is interpolated.
-  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
-  /// - Throws: ``SQLError``; ``SQLError/parameterCount(expected:found:sql:)`` or
-  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` if the values do not fit the parameters.
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed; for any other statement,
+  ///   that of the last such statement on this connection.
+  /// - Throws: ``SQLError``; ``SQLError/parameterCount(expected:found:sql:)`` if the number of values
+  ///   differs from that of the parameters; ``SQLError/mixedParameters(sql:)`` if values are interpolated
+  ///   as well.
   @discardableResult
   public func execute(_ sql: SQL, _ values: [SQLValue]) throws -> Int {
     try withBound(sql, arguments: .init(values)) { try finish($0) }
@@ -21,8 +23,11 @@ extension Connection {
   /// - Parameters:
   ///   - sql: One statement; interpolated values are bound.
   ///   - arguments: Its parameters by position or by name, if no value is interpolated.
-  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
-  /// - Throws: ``SQLError``.
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed; for any other statement,
+  ///   that of the last such statement on this connection.
+  /// - Throws: ``SQLError``; ``SQLError/parameterCount(expected:found:sql:)`` or
+  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` if the arguments do not fit the parameters;
+  ///   ``SQLError/mixedParameters(sql:)`` if values are interpolated as well.
   @discardableResult @_disfavoredOverload
   public func execute(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Int {
     try withBound(sql, arguments: arguments) { try finish($0) }
@@ -32,7 +37,8 @@ extension Connection {
   /// - Parameters:
   ///   - sql: The text of one statement.
   ///   - arguments: Its parameters by position or by name.
-  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed; for any other statement,
+  ///   that of the last such statement on this connection.
   /// - Throws: ``SQLError``.
   @discardableResult @_disfavoredOverload
   public func execute(sql: String, _ arguments: SQLArguments) throws -> Int {
@@ -234,7 +240,7 @@ extension Connection {
   /// Calls `body` with a statement from the cache, and resets the statement afterwards.
   /// - Parameters:
   ///   - sql: One statement; interpolated values are bound.
-  ///   - body: Runs the statement. It must not keep it.
+  ///   - body: Runs the statement, and must not keep it.
   /// - Returns: What `body` returns.
   /// - Throws: ``SQLError``; what `body` throws.
   public func withStatement<Result>(_ sql: SQL, _ body: (Statement) throws -> Result) throws -> Result {

@@ -13,8 +13,8 @@ extension Connection {
 
   /// The state that a read would see if it began now. Runs no statement and waits for no lock.
   ///
-  /// Reads on several connections see one state if this value was not nil, and was equal before the first
-  /// of them began and after the last began.
+  /// Reads on several connections see one state if this value was not nil before the first of them began,
+  /// and had not changed after the last of them began.
   /// - Returns: nil if it cannot be determined: the file has no log, or a commit is
   ///   being written at this moment.
   package var sharedState: SharedState? {

@@ -6,8 +6,8 @@ extension Connection {
   /// The cancellable call that is running on this connection. Once it is cancelled, its statements fail.
   package var run: CancellableRun? { waiting.run }
 
-  /// Runs `body` on one state of the file. Runs `check` first, unless the last check by this method was of
-  /// the same state.
+  /// Runs `body` on one state of the file. Runs `check` first, unless no other connection has committed
+  /// since the last check by this method.
   ///
   /// Costs one step of one statement: `PRAGMA data_version`, a number that changes when
   /// another connection has committed.

@@ -60,7 +60,7 @@ extension Connection {
   /// If the same SQL is already in use, the nested call gets a separate statement.
   /// - Parameters:
   ///   - sql: The text of one statement.
-  ///   - body: Runs the statement. It must not keep it.
+  ///   - body: Runs the statement, and must not keep it.
   /// - Returns: What `body` returns.
   /// - Throws: ``SQLError``; what `body` throws.
   public func withStatement<Result>(sql: String, _ body: (Statement) throws -> Result) throws -> Result {
@@ -122,7 +122,8 @@ extension Connection {
   /// - Parameters:
   ///   - sql: The text of one statement.
   ///   - values: The values of its parameters, in order.
-  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed; for any other statement,
+  ///   that of the last such statement on this connection.
   /// - Throws: ``SQLError``.
   @discardableResult
   public func execute(sql: String, _ values: [SQLValue] = []) throws -> Int {

@@ -42,8 +42,8 @@ extension Connection {
   ///   - kind: When the lock is taken.
   ///   - body: The statements.
   /// - Returns: What `body` returns.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy
-  ///   timeout, and what `body` throws.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout; as ``commit()``,
+  ///   and then the transaction is rolled back; what `body` throws.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
@@ -96,7 +96,7 @@ extension Connection {
     let hook = hooks.rollback
     defer { hooks.rollback = hook }
     // The hook was already called when the engine rolled the transaction back. The rollback of the
-    // placeholder transaction must not call it again.
+    // placeholder transaction (see `noteLostTransaction`) must not call it again.
     if lostTransactionError != nil { hooks.rollback = nil }
     (isClosureTransactionOpen, isForWriting, lostTransactionError, triggered) = (false, false, nil, nil)
     // If ROLLBACK fails, there is nothing to roll back: SQLite ended the transaction itself.

@@ -44,7 +44,8 @@ extension Connection {
   public func setUserVersion(_ version: Int) throws { try execute(sql: "PRAGMA user_version = \(version)") }
 
   /// Copies the WAL into the file and truncates the WAL.
-  /// - Returns: Whether all of it was copied; `false` if readers prevented it.
+  /// - Returns: Whether all of it was copied; `false` if other connections prevented it for longer than
+  ///   the busy timeout.
   /// - Throws: ``SQLError``.
   @discardableResult
   public func checkpoint() throws -> Bool {
@@ -115,7 +116,8 @@ extension Connection {
   ///   - type: The type of the value.
   /// - Returns: The value; nil if the pragma returns none.
   /// - Throws: ``SQLError/columnType(column:expected:found:)``; ``SQLError/notOneStatement(sql:)`` for a
-  ///   name that is not an identifier, or that ``setPragma(_:to:)`` refuses.
+  ///   name that is not an identifier, with or without a schema name before it, for pragmas for keys, and
+  ///   for `temp_store`.
   public func pragma<Value: SQLConvertible>(_ name: String, as type: Value.Type) throws -> Value? {
     try checkPragma(name)
     return try withStatement(sql: "PRAGMA \(name)") { statement in
@@ -133,8 +135,8 @@ extension Connection {
 
   /// Sets a pragma to a number, or to a word such as `NORMAL`.
   ///
-  /// Pragmas for keys are refused, because keys must never appear in SQL text. So is `temp_store`, which
-  /// could write values in clear.
+  /// Pragmas for keys are refused, because keys must never appear in SQL text. So are `temp_store`,
+  /// `cipher_profile` and `cipher_log`, which could write values in clear.
   /// - Parameters:
   ///   - name: The pragma.
   ///   - value: A number or a word.
@@ -196,7 +198,7 @@ extension Connection {
     unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, -1)) } ?? 0
   }
 
-  /// Sets a limit. It cannot exceed the limit with which the engine was compiled.
+  /// Sets a limit.
   /// - Parameters:
   ///   - limit: The limit.
   ///   - value: Its new value. A value above the engine's compiled limit is reduced to that limit.
@@ -217,7 +219,7 @@ extension Connection {
     return lines == ["ok"] ? [] : lines
   }
 
-  /// Whether the file is small enough (up to 256 MB) for its indexes to be compared with their tables
+  /// Whether the file is small enough (up to 256 MiB) for its indexes to be compared with their tables
   /// even if the caller does not request it.
   package var comparesIndexes: Bool { contentBytes ?? 0 <= 256 << 20 }
 

@@ -2,8 +2,14 @@
 //   Connection+Statements  prepare, execute, query        Connection+Transactions  transactions, savepoints
 //   Connection+Rows        SQL literals, rows, cursors    Connection+Codable       rows as Codable values
 //   Connection+Functions   SQL functions, collations      Connection+Hooks         commits, changes, traces
+//   Connection+Aggregates  aggregates, window functions   Connection+Collations    unknown collations
+//   Connection+BulkRows    many rows with one statement   Connection+Triggers      tables with triggers
+//   Connection+Authorizer  what statements may do         Connection+Audit         the HMACs of the pages
+//   Connection+State       the state of current work      Connection+SharedState   the committed state
 //   Connection+Busy        waiting for locks              Connection+Upkeep        pragmas, maintenance
-// Opening is in Opening/, changes of the key are in Rekey/, copies to other files are in Copies/.
+//   Connection+FileCalls   the engine's writes and syncs
+// Streams of one value are in BlobStream. Opening is in Opening/, changes of the key are in Rekey/,
+// copies to other files are in Copies/, descriptions of tables are in Introspection/.
 
 private import CSQLCipher
 private import Foundation
@@ -136,8 +142,8 @@ private import Foundation
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
-    // If an interrupt were pending, closing would not remove the log. A statement that begins clears the
-    // interrupt in SQLCipher 4.
+    // While an interrupt is pending, closing does not remove the log. In SQLCipher 4, a statement that
+    // begins clears the interrupt, so one is run.
     if waiting.interruptor.count > 0 { unsafe sqlite3_exec(open, "SELECT 1", nil, nil, nil) }
     unsafe fileCallInterceptor?.end(open)
     fileCallInterceptor = nil
@@ -179,7 +185,7 @@ private import Foundation
   /// folder may no longer be searched, this is false.
   var isGone: Bool { hasMoved && (FileStatus(file.path) != nil || errno == ENOENT || errno == ENOTDIR) }
 
-  /// Returns the cause of the error "not a database" or "malformed", or of a moved file, on a connection
+  /// Returns the cause of the error "not a database", "malformed" or "database moved", on a connection
   /// that has read the file before. nil for other errors, and if the pages show no cause. It may read the
   /// whole file.
   private func diagnosis(of code: Int32) -> SQLError? {
@@ -247,7 +253,8 @@ extension Connection {
     case 0: nil
     // The shared memory of the log is missing, in a folder in which this user may not create files.
     case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)
-    // Another file has the name now, and its journal has ended since the engine saw it.
+    // Another file has the name now, and the journal that the engine saw next to it was deleted
+    // meanwhile.
     case ENOENT where hasMoved: .fileReplaced(file: path)
     // The file exists, but the files next to it cannot be created.
     case ENOENT where file.byteCount != nil: .folderNotWritable(folder: file.folder)

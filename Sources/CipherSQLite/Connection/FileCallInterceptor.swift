@@ -12,9 +12,10 @@ package enum FileCall: Sendable, Hashable {
   /// the header of the commit frame is written; no `write` is reported for it. Without a log:
   /// before the journal is deleted.
   case commit
-  /// After the commit frame was written completely. If the transaction exceeded the page cache and
-  /// wrote a page twice, checksums are rewritten after this, and the transaction is committed only
-  /// when all of them are written.
+  /// Only with a log: after the commit frame was written completely. If the transaction exceeded the page
+  /// cache and wrote a page twice, checksums are rewritten after this, and the transaction is committed
+  /// only when all of them are written. With any answer but ``FileAnswer/proceeds``, the write is
+  /// reported as failed.
   case commitWritten
   /// After the commit, before the caller of the transaction continues. The answer has no effect.
   case committed
@@ -153,7 +154,8 @@ private func watchedWrite(
   guard code == SQLITE_OK else { return code }
   watch.phase =
     isCommit ? (former == .commits ? .commits : .commitHeaderWritten) : isCommitPage ? .commits : former
-  // The page was written, but an error is reported, as disks can do.
+  // The callback does not let the call proceed: the page was written, but an error is reported, as disks
+  // can do.
   guard isCommitPage, watch.body(.commitWritten) != .proceeds else { return code }
   watch.phase = .writing
   return writeError
@@ -211,8 +213,8 @@ private func watchedControl(
   }
   let code = unsafe control(file, operation, argument)
   if operation == SQLITE_FCNTL_SYNC, code != SQLITE_OK, code != SQLITE_NOTFOUND { watch.phase = .writing }
-  // The engine also sends this if there is a log, after the last checksum, and for a transaction that wrote
-  // nothing. Hence the check of the phase.
+  // The engine sends COMMIT_PHASETWO with a log too, after the last checksum, and also for a transaction
+  // that wrote nothing. Hence the check of the phase.
   if operation == SQLITE_FCNTL_COMMIT_PHASETWO, watch.phase == .commits {
     watch.phase = .writing
     _ = watch.body(.committed)

@@ -21,11 +21,11 @@ public struct RowChange: Sendable, Hashable {
   public let rowID: Int64
 }
 
-/// A statement that ran to its end.
+/// A statement that has ended: it ran to its end, failed, or was reset before.
 public struct TraceEvent: Sendable, Hashable {
   /// The SQL text, with `?` for each value, or with the values if they were requested.
   public let sql: String
-  /// The time from its first step to its reset, in seconds.
+  /// The time from the first step of the statement until it ended, in seconds.
   public let seconds: Double
 }
 

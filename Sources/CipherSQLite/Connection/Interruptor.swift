@@ -20,8 +20,8 @@ public struct Interruptor: Sendable {
 
   init(_ handle: OpaquePointer?) { state = unsafe Locked(State(handle: handle)) }
 
-  /// Ends the running statement with ``SQLError/interrupted``: at once, or within 20 ms
-  /// while it waits for a lock.
+  /// Ends the running statement with ``SQLError/interrupted``: at once; while it waits for a lock, within
+  /// 20 ms, or when the closure of ``Connection/onBusy(_:)`` returns.
   public func interrupt() {
     state.withLock { state in
       state.count += 1

@@ -1,15 +1,15 @@
 // New values of existing rows, which the engine reads from memory. One statement updates a whole run of
-// ids. It calls two functions: one returns the version that each row must have, the other its new values.
-// So no separate statement is needed to find each row.
+// rows, whose ids are close together. The statement calls two functions: one returns the version that
+// each row must have, the other its new values. So no separate statement is needed to find each row.
 //
 //   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1
 //   WHERE id BETWEEN ? AND ? AND v = vault_version(id)
 //
 // Both functions take the id, so they return the right values in any order of calls: some engines
 // collect all rows before they change the first one, others change each row as they find it.
-// RowChanger has the engine's side.
+// RowChanger implements the functions.
 
-/// New values for existing rows, each of which is written only if the row still has an expected version.
+/// New values for existing rows. A row is written only if it still has the expected version.
 package final class RowChanges {
   /// The new values of each row.
   let feed: RowFeed
@@ -60,8 +60,8 @@ package final class RowChanges {
   /// for a row without new values.
   package static func version(id: SQLName) -> SQL { "vault_version(\(id))" }
 
-  /// The largest distance between two ids of one run. Skipping a row takes a tenth of the time of beginning
-  /// another run, unless the row is on a separate page.
+  /// The largest distance between two adjacent ids of one run. To skip a row that lies between them takes
+  /// a tenth of the time of beginning another run, unless the row is on a separate page.
   private static let step: Int64 = 3
 
   /// The smallest run that is worth a statement of this kind. SQLite 3.46 (not 3.15) assumes that a function
@@ -70,7 +70,7 @@ package final class RowChanges {
   /// few rows, these scans took most of the time of a save.
   package static let smallestRun = 64
 
-  /// Returns whether two consecutive ids belong to one run.
+  /// Returns whether two ids that are adjacent in an ascending list belong to one run.
   package static func isRun(from id: Int64, to next: Int64) -> Bool { next &- id <= step }
 
   /// Returns the end of the run of rows that begins at an index.

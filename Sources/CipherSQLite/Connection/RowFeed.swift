@@ -3,7 +3,7 @@
 //
 //   INSERT OR FAIL INTO t (id, a, b) SELECT * FROM vault_feed_3
 //
-// The table serves one feed at a time and is empty without one. RowFeeder has the engine's side.
+// The table serves one feed at a time and is empty without one. RowFeeder implements the table.
 
 /// Rows in memory as the rows of a table: the id, followed by some of the cells.
 package final class RowFeed {

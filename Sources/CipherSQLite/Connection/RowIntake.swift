@@ -1,15 +1,18 @@
 // Rows that are received inside the engine: the columns of a query are the arguments of one of our SQL
-// functions, which gets all values of a row at once. So no row passes through sqlite3_step and
-// sqlite3_column_value, which take a third of the time of a scan.
+// functions, which gets all values of a row at once. So the columns do not pass through
+// sqlite3_column_value, and an unsorted scan takes only one sqlite3_step. Both calls would take a third
+// of the time of a scan.
 //
 //   SELECT vault_take(a, b) FROM t WHERE …         an aggregate: one step for all rows, in scan order
 //   SELECT vault_place(a, b) FROM t … ORDER BY …   a function: one step for each row
 //
-// For a window of sorted rows, the sorted query is a subquery of the one that calls vault_take, which gets
-// the rows in sorted order (Decision 0018). The result of vault_place is the number under which the row was
-// received. The engine may call it before or after sorting.
+// For a window of sorted rows (those after an offset, up to a limit), the sorted query is a subquery of
+// the query that calls vault_take, which gets the rows in sorted order (Decision 0018). The result of
+// vault_place is the number under which the row was received. The engine may call vault_place before or
+// after sorting.
 
 private import CSQLCipher
+private import Foundation
 
 /// Receives the rows while ``Connection/deliverRows(to:_:)`` runs.
 package protocol RowReceiver: AnyObject {
@@ -32,21 +35,75 @@ package protocol RowReceiver: AnyObject {
   @inline(__always) package func int64(_ index: Int) -> Int64 {
     index < columnCount ? unsafe sqlite3_value_int64(values[index]) : 0
   }
+
+  /// Returns column `index` as a value; NULL for a missing column.
+  /// - Throws: `NoMemory` if the engine has no memory for the value.
+  package func value(_ index: Int) throws -> SQLValue {
+    guard index < columnCount else { return .null }
+    let value = unsafe values[index]
+    switch unsafe sqlite3_value_type(value) {
+    case SQLITE_INTEGER: return unsafe .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return unsafe .real(sqlite3_value_double(value))
+    case SQLITE_TEXT: return .text(try text(index) ?? "")
+    case SQLITE_BLOB:
+      // The bytes first: a zeroblob is expanded when it is read, for which there may be no memory.
+      let bytes = unsafe sqlite3_value_blob(value)
+      let count = unsafe Int(sqlite3_value_bytes(value))
+      guard let bytes = unsafe bytes else {
+        guard count == 0 else { throw NoMemory() }
+        return .blob(Data())
+      }
+      return unsafe .blob(Data(bytes: bytes, count: count))
+    default: return .null
+    }
+  }
+
+  /// Returns column `index` if it is an integer; nil for any other value.
+  @inline(__always) package func integer(_ index: Int) -> Int64? {
+    guard index < columnCount, unsafe sqlite3_value_type(values[index]) == SQLITE_INTEGER else { return nil }
+    return unsafe sqlite3_value_int64(values[index])
+  }
+
+  /// Returns column `index` if it is a number; nil for any other value.
+  @inline(__always) package func number(_ index: Int) -> Double? {
+    guard index < columnCount else { return nil }
+    let type = unsafe sqlite3_value_type(values[index])
+    guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else { return nil }
+    return unsafe sqlite3_value_double(values[index])
+  }
+
+  /// Returns column `index` if it is text; nil for any other value.
+  /// - Throws: `NoMemory` if the engine has no memory for the text.
+  @inline(__always) package func text(_ index: Int) throws -> String? {
+    guard index < columnCount, unsafe sqlite3_value_type(values[index]) == SQLITE_TEXT else { return nil }
+    // The text first: reading it may convert it and change the count.
+    guard let bytes = unsafe sqlite3_value_text(values[index]) else { throw NoMemory() }
+    let count = unsafe Int(sqlite3_value_bytes(values[index]))
+    return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+
+  /// Returns whether column `index` is NULL or missing.
+  @inline(__always) package func isNull(_ index: Int) -> Bool {
+    index >= columnCount || (unsafe sqlite3_value_type(values[index]) == SQLITE_NULL)
+  }
 }
 
 /// The SQL functions that receive rows.
 package enum RowFunction: String, Sendable {
   /// The aggregate: for statements that are not sorted, and around queries with a sorted window.
   case take = "vault_take"
-  /// The scalar function, whose result is the number of the row: for statements that sort all rows.
+  /// The scalar function, whose result is the number of the row: for statements that sort all rows, for a
+  /// window of rows that the engine reads in their order, and for one row by its id.
   case place = "vault_place"
 
-  /// The largest number of columns of a row: no engine allows functions more arguments.
+  /// The largest number of columns of a row: engines before SQLite 3.48 allow a function no more
+  /// arguments.
   package static let columnLimit = 127
 }
 
-/// The receiver of rows during one ``Connection/deliverRows(to:_:)``, or during several calls of
-/// ``Connection/deliverRows(by:_:)``.
+/// A ``RowReceiver`` with the state of its delivery: how many rows `vault_place` has passed, and the
+/// error that ended the statement. Used for one ``Connection/deliverRows(to:_:)``, or for several calls
+/// of ``Connection/deliverRows(by:_:)`` one after another.
 package final class RowDelivery {
   // This object is not retained during the statement, and constant properties of it can be read without a
   // retain for each row.
@@ -63,15 +120,15 @@ package final class RowDelivery {
   }
 }
 
-/// The receiver of rows for the functions of one connection.
+/// Registers the functions on one connection, and passes their rows to the present ``RowDelivery``.
 @safe final class RowIntake {
   // Used only by the thread that runs the statement, and never passed inout. Not retained: `deliverRows`,
   // which sets this property, keeps the object alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
-  /// Sets the receiver of rows.
-  /// - Parameter next: The receiver. The caller keeps it alive until the next call.
-  /// - Returns: The former receiver.
+  /// Sets the present delivery.
+  /// - Parameter next: The delivery; nil for none. The caller keeps it alive until the next call.
+  /// - Returns: The former delivery.
   func hand(_ next: RowDelivery?) -> RowDelivery? {
     defer { unsafe handing = next.map { unsafe Unmanaged.passUnretained($0) } }
     return unsafe handing?.takeUnretainedValue()

@@ -4,8 +4,8 @@
 @safe package final class RowPage {
   // Allocated in init, freed in deinit. Each row's range has one writer at a time. At first this is the
   // RowPacker that made the page, before the row is visible to any reader, or the RowDraft that took the
-  // range; until it is packed, only the draft's owner reads it. Later the writer is the one task that uses
-  // the row's object, which is also the only reader (RowDraft.put(_:into:)).
+  // range; until the draft is packed, only its owner reads the range. Later the writer is the one task
+  // that uses the row's object, which is also the only reader (RowDraft.put(_:into:)).
   let base: UnsafeMutableRawPointer
   package let capacity: Int
   // Unchecked exclusivity: a page is filled by one task, and this is never passed inout.

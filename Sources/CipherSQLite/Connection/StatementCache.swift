@@ -27,8 +27,9 @@ public struct StatementCacheStatistics: Sendable, Hashable {
 
   init(capacity: Int) { statistics = StatementCacheStatistics(capacity: max(0, capacity)) }
 
-  /// Returns an idle statement and marks it as in use; nil if there is none. The cache retains it while it
-  /// is in use. Without reference counting, a look-up takes a quarter less time.
+  /// Returns an idle statement with this text and marks it as in use; nil if there is none. It is
+  /// unmanaged, because without reference counting a look-up takes a quarter less time: the cache retains
+  /// it while it is in use.
   mutating func take(_ sql: String) -> Unmanaged<Statement>? {
     guard let latest = unsafe latest,
       unsafe latest._withUnsafeGuaranteedRef({ unsafe !$0.isInUse && $0.sql == sql })
@@ -56,7 +57,8 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     unsafe statement.isInUse = true
   }
 
-  /// Adds a statement that is in use, unless there is one with the same text.
+  /// Marks a statement as in use. Adds it, unless the cache has one with the same text, or all the
+  /// statements of a full cache are in use.
   mutating func insert(_ statement: Statement) {
     unsafe statement.isInUse = true
     guard statistics.capacity > 0, entries[statement.sql] == nil else { return }

@@ -44,7 +44,7 @@ package struct TableStatistics {
     var rows = 0
     /// The columns that reference other tables.
     var references: Set<String> = []
-    /// The existing statistics: the number of rows at that time, and the indexes.
+    /// The existing statistics: the number of rows when they were computed, and the indexes.
     var known: (rows: Int, indexes: Set<String>)?
 
     /// Whether there are no statistics, or they are out of date: they lack an index, or the number of rows

@@ -8,8 +8,10 @@ struct Waiting {
   var since = DispatchTime.now()
   /// How long the last unsuccessful wait took, in seconds; reset when its error is created.
   var seconds = 0.0
-  /// The handle with which other threads interrupt the statement; below, its count when the wait began.
+  /// The handle with which other threads interrupt the statement.
   let interruptor: Interruptor
+  /// How often an interruption had been requested when the wait for the current lock began. If the
+  /// interruptor's count is another one now, the wait ends.
   var interruptCountAtStart = 0
   /// Called when a wait for a lock begins, to release locks of this connection: the holder of the lock may
   /// be waiting for one of them.

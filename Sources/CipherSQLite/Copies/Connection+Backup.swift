@@ -11,7 +11,7 @@ extension Connection {
   /// is opened with its key and compared with this file row by row. Every page is authenticated, and the
   /// copy is synced. Only then does the copy get its name.
   ///
-  /// In files up to 256 MB the indexes are compared with their tables, so that damage is found while an
+  /// In files up to 256 MiB the indexes are compared with their tables, so that damage is found while an
   /// older, intact backup may still exist. This method cannot write an unencrypted copy.
   ///
   /// - Parameters:
@@ -32,8 +32,8 @@ extension Connection {
   }
 
   /// Writes a copy as ``backup(to:key:progress:)`` does, optionally a temporary one.
-  /// - Parameter isTemporary: Whether a process that ends also removes the finished copy, until it is
-  ///   unregistered from ``Temporaries``.
+  /// - Parameter isTemporary: Whether the copy's name is registered in ``Temporaries``. The finished copy
+  ///   is then removed if the process ends before the name is unregistered.
   package func backup(
     to path: String, key: Key? = nil, isTemporary: Bool,
     progress: (_ copied: Int, _ total: Int) throws -> Void
@@ -60,8 +60,8 @@ extension Connection {
         ? copySnapshot(to: new, unlocked, progress)
         : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
     } catch let error as SQLError {
-      // The engine has many error codes for a page that does not authenticate, so any error of it may mean
-      // damage.
+      // The engine has many error codes for a page that does not authenticate, so any of its errors may
+      // mean damage.
       guard case .engine = error else { throw error }
       let damaged = auditPages()
       throw damaged.isEmpty ? error : .corrupted(file: path, pages: damaged)

@@ -6,8 +6,8 @@ private import CSQLCipher
 private import Foundation
 
 extension Connection {
-  /// Encrypts a plain SQLite file into a new file. The original is not changed: delete it when the copy is
-  /// in use. Even then its blocks may stay on the disk for a long time.
+  /// Encrypts a plain SQLite file into a new file. The original is not changed: delete it once the copy
+  /// has replaced it. Even then its blocks may stay on the disk for a long time.
   ///
   /// - Parameters:
   ///   - plaintext: The plain file. If a crash left a journal next to it, the engine first rolls that
@@ -80,7 +80,7 @@ extension Connection {
   ///   - path: The file.
   ///   - key: Its key.
   ///   - newKey: Its new key, which must differ from `key` or have a salt of its own. By default the key
-  ///     stays; from a passphrase the raw key is derived again.
+  ///     stays; a passphrase is derived again, with a new salt unless `key` has one of its own.
   ///   - profile: The new settings. By default the engine's for new files, with at
   ///     least as many rounds as before.
   ///   - configuration: Timeouts and cache, and the file's cipher settings if they cannot be detected.

@@ -6,8 +6,8 @@ extension Connection {
   /// Replaces a file with a backup.
   ///
   /// First the backup is opened, every page of it is authenticated, and its structure is checked. Then the
-  /// backup is copied to a new file next to the target, and compared with it. Only then does the new file
-  /// get the target's name, owner, group and mode. The backup is not changed.
+  /// backup is copied to a new file next to the target, and the new file is compared with the backup.
+  /// Only then does the new file get the target's name, owner, group and mode. The backup is not changed.
   /// - Parameters:
   ///   - backup: An encrypted file.
   ///   - path: The target.
@@ -19,8 +19,11 @@ extension Connection {
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: Called with the number of pages copied and in total. If it throws, the restore ends.
   /// - Throws: As ``open(_:key:configuration:)`` for the backup;
-  ///   ``SQLError/alreadyExists(file:)``; ``SQLError/busy(file:waitedSeconds:holders:)`` while
-  ///   another connection uses the target; ``SQLError/ownerWouldChange(file:)``,
+  ///   ``SQLError/verificationFailed(file:reason:)`` if its structure is damaged, or the new file differs
+  ///   from it; ``SQLError/alreadyExists(file:)``; ``SQLError/notReplaceable(file:kind:)`` if the target
+  ///   is not a store; ``SQLError/pathUnusable(file:reason:)`` if it is the backup itself;
+  ///   ``SQLError/leftBeside(file:name:)``; ``SQLError/busy(file:waitedSeconds:holders:)`` while another
+  ///   connection uses the target; ``SQLError/ownerWouldChange(file:)``,
   ///   ``SQLError/severalNames(file:count:)``. The target is then unchanged.
   public static func restore(
     _ backup: String, to path: String, key: Key, profile: CipherProfile? = nil,

@@ -89,7 +89,9 @@ final class FileReplacement {
 
   /// Locks a file that is to be replaced, whether it opens or not. The lock is on the file itself, so it
   /// also works between processes that cannot see each other.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``,
+  ///   ``SQLError/readOnly(file:)``; for a file that opens, ``SQLError/severalNames(file:count:)`` and
+  ///   ``SQLError/ownerWouldChange(file:)``.
   static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws
     -> FileReplacement
   {
@@ -124,7 +126,7 @@ final class FileReplacement {
     guard status.isOwn || geteuid() == 0 else { throw SQLError.ownerWouldChange(file: file.given) }
   }
 
-  /// Replaces the file with another one, which gets its owner, group and mode.
+  /// Replaces the file with another one, which gets the owner, group and mode of the old file.
   ///
   /// - Throws: As ``SealedFile/replace(_:)``. Then the file is unchanged. Exception: if the disk fails after
   ///   the renaming, the path has the new file.
@@ -138,9 +140,8 @@ final class FileReplacement {
         if wasWAL, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
-        // Log and journal are obsolete, but the engine does not report whether it could remove them. A
-        // remaining log would be read with the new file, a remaining journal by the next program that opens
-        // it.
+        // Log and journal are obsolete, but the engine does not report whether it could remove them. It
+        // would apply a remaining log or journal to the new file.
         try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {

@@ -28,7 +28,7 @@ struct TableContent {
     }
   }
 
-  /// The names of the values that are copied of a row: the row id, if there is one, and the columns.
+  /// The names of the values of a row that are copied: the row id, if there is one, and the columns.
   var names: [String] { (rowID.map { [$0] } ?? []) + columns }
 
   /// The queries that return all rows in the table's own order. `NOT INDEXED`, because an index with all

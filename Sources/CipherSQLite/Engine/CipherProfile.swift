@@ -4,8 +4,8 @@
 ///
 /// The two named profiles are the documented defaults of SQLCipher 3 and 4. Opening a file detects other
 /// settings too, with two exceptions. An unusual number of rounds cannot be detected. For a file with a
-/// clear header, 32 clear bytes and SQLCipher 4's defaults with any page size are assumed. If these
-/// assumptions are wrong, set ``Connection/Configuration/profile``.
+/// clear header, 32 clear bytes and SQLCipher 4's defaults with any page size are assumed. For a file
+/// with unusual rounds, or for which this assumption is wrong, set ``Connection/Configuration/profile``.
 public struct CipherProfile: Sendable, Hashable {
   /// A hash function that SQLCipher uses.
   public enum Hash: String, Sendable, Hashable {
@@ -27,11 +27,12 @@ public struct CipherProfile: Sendable, Hashable {
   /// The number of PBKDF2 rounds for a passphrase, at least 1. The library derives the key itself; the
   /// engine receives the derived key.
   public var rounds: Int
-  /// The number of bytes at the beginning of the file that are not encrypted, so that a system that
-  /// detects file types sees an SQLite database: 0, or a multiple of 16 from 32 to 96.
+  /// The number of unencrypted bytes at the beginning of the file: 0, or a multiple of 16 from 32 to 96.
+  /// From these bytes, a system that detects file types recognizes an SQLite database. Only SQLCipher 4
+  /// supports clear bytes.
   ///
-  /// Without clear bytes, the salt is stored there. With clear bytes, it must be given with the key
-  /// (``Key/withSalt(_:)``). SQLCipher 4 only.
+  /// A file without clear bytes begins with its salt. For a file with clear bytes, the salt must be given
+  /// with the key (``Key/withSalt(_:)``).
   public var clearHeaderBytes: Int
 
   /// Creates custom settings.

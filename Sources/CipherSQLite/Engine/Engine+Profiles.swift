@@ -1,5 +1,5 @@
-// Cipher settings and the engine of this process: the settings of new files, which settings it can open, and
-// the pragmas that set them.
+// Cipher settings and the engine of this process: the settings that it gives to new files, the settings
+// that it can open, and the pragmas that apply settings.
 
 extension Engine {
   /// The cipher settings of new files: the engine's defaults, with pages of 4096 bytes.
@@ -24,7 +24,8 @@ extension CipherProfile {
     return isSound && (isOld || Engine.current.cipherMajor >= 4)
   }
 
-  /// Returns the pragmas that apply these settings.
+  /// Returns the pragmas that apply these settings. The rounds need no pragma: the engine receives the
+  /// derived key.
   /// - Parameter prefix: `cipher_` for a connection that has its key already, `cipher_default_` for
   ///   databases that are opened or attached later.
   func pragmas(_ prefix: String) -> String {

@@ -15,9 +15,9 @@ public struct EngineMessage: Sendable, Hashable {
 /// The log of this process's SQLite library: failed statements, recovered logs, damaged pages, failing
 /// system calls, automatic indexes.
 ///
-/// SQLite accepts a logger only before its first use. This library installs its own at that time, even if no
-/// listener is set yet. If other code of the process used SQLite earlier, there are no messages
-/// (``isAvailable`` is false).
+/// SQLite accepts a logger only before it is first used. This library installs its logger before it uses
+/// SQLite for the first time, even if no listener is set yet. If other code of the process used SQLite
+/// earlier, there are no messages (``isAvailable`` is false).
 ///
 /// ```swift
 /// EngineLog.onMessage { message in
@@ -45,7 +45,7 @@ public enum EngineLog {
   /// Calls `body` with each log message of any connection of the process, on the thread where it occurs.
   /// - Parameters:
   ///   - showsValues: Whether the text may contain the quoted literals of the SQL. Default `false`, so that
-  ///     a log does not contain encrypted values in clear. Bound values are never included.
+  ///     a log does not contain values of an encrypted file in clear. Bound values are never included.
   ///   - body: The listener, which replaces the former one. It must not use any
   ///     connection. nil removes the listener.
   public static func onMessage(showsValues: Bool = false, _ body: (@Sendable (EngineMessage) -> Void)?) {

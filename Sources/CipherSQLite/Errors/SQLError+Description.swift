@@ -13,7 +13,7 @@ extension SQLError: CustomStringConvertible {
     case .notEncrypted(let file):
       "\(file): this is an unencrypted SQLite file. Only encrypted files can be opened here."
     case .notADatabase(let file, let reason):
-      "\(file): this is not an encrypted database (\(reason)). Check the path."
+      "\(file): this is not a database that can be used here (\(reason)). Check the path."
     case .corrupted(let file, let pages):
       "\(file): the key is right, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
     case .schemaUnreadable(let file, let reason):
@@ -40,7 +40,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): the header of this file is not encrypted, so its salt is not in the file. Give the key with "
         + "its salt."
     case .keyFileDamaged(let file, let reason):
-      "\(file): the key file cannot be used (\(reason)). Replace it with \(file).previous or with a copy."
+      "\(file): the key file cannot be used (\(reason)). If the file is damaged, replace it with "
+        + "\(file).previous or with a copy."
     case .noSlotOpens(let file):
       "\(file): this secret opens no slot of the key file. Check that it is the right one; the file is not "
         + "damaged."
@@ -66,7 +67,7 @@ extension SQLError: CustomStringConvertible {
           + "\(available.map { "\($0)" }.joined(separator: ", "))."
     case .tooManyGenerations(let file, let limit):
       "\(file): the key file already has \(limit) former data keys, which is the maximum. Forget one that "
-        + "opens no file you still need."
+        + "opens no file you still need (KeyFile.forgetGeneration)."
     case .recoveryCode(let reason):
       "This is not a recovery code: \(reason). A code has 8 groups of 4 letters and digits."
     case .notFound(let file):
@@ -108,8 +109,7 @@ extension SQLError: CustomStringConvertible {
         + "has free. Find out where it comes from, and move it away if it does not belong there."
     case .unauthenticated(let file):
       "\(file): the key is right, but the file has SQLCipher's format 1, whose pages have no HMAC. Convert "
-        + "it to a newer format with the sqlcipher shell: PRAGMA cipher_use_hmac = OFF, ATTACH, "
-        + "sqlcipher_export."
+        + "a copy of it to a newer format with the sqlcipher shell: PRAGMA key, then PRAGMA cipher_migrate."
     case .fileReplaced(let file):
       "\(file): the file was deleted, moved or replaced since it was opened here. Open it again."
     case .diskFull(let file):
@@ -136,7 +136,8 @@ extension SQLError: CustomStringConvertible {
     case .closed(let file):
       "\(file): the connection is closed. Open it again."
     case .interrupted:
-      "The statement was interrupted, and its transaction was rolled back. Run it again if you still need it."
+      "The statement was interrupted. If it was writing, its transaction was rolled back. Run it again if "
+        + "you still need it."
     case .constraint(let message, _, let sql):
       // A trigger can call RAISE with an empty text. The engine then has no other message.
       "The change violates a constraint of the schema ("

@@ -27,7 +27,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case engineHasNoCipher(library: String)
   /// The key is empty. With an empty key the engine would write plaintext.
   case emptyKey
-  /// A raw key must have exactly `expected` bytes.
+  /// A raw key must have exactly `expected` bytes; the raw key of a slot (``KeyFile/Unlock``), at least
+  /// `expected`.
   case keyLength(expected: Int, found: Int)
   /// A salt must have exactly `expected` bytes.
   case saltLength(expected: Int, found: Int)
@@ -87,8 +88,7 @@ public enum SQLError: Error, Equatable, Sendable {
   case ownerWouldChange(file: String)
   /// The file has a log whose index must be written for reading, and this user may not write it.
   case logUnreadable(file: String)
-  /// The log or journal next to the file is larger than it could legitimately be, or
-  /// larger than the free space.
+  /// The journal next to the file is larger than its database can need.
   case journalTooLarge(file: String, byteCount: Int)
   /// The key fits, but the pages carry no HMAC: this is SQLCipher's format 1, whose
   /// files can be changed unnoticed.
@@ -100,8 +100,9 @@ public enum SQLError: Error, Equatable, Sendable {
   /// There is no database at the path. But next to it is a log, an index or a journal, which a new database
   /// would read as its own.
   case leftBeside(file: String, name: String)
-  /// The file in the place of the engine's log, index or journal is unusable: a link, a pipe, a file with
-  /// another name, or a file that does not begin as the engine's files do. The engine would write to it.
+  /// The file in the place of the engine's log, index or journal is unusable: a link, a pipe, a file that
+  /// also has another name, or a file that does not begin as the engine's files do. The engine would write
+  /// to it.
   case companionUnusable(file: String, kind: String)
   /// The journal names a file that does not belong to it. The engine would delete that file.
   case journalNamesAnother(file: String)
@@ -128,7 +129,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case mixedParameters(sql: String)
   /// The text holds no statement, or more than the one statement that the call runs.
   case notOneStatement(sql: String)
-  /// A placeholder of a format, at `position` counted from 1, cannot be bound.
+  /// A placeholder of a format, at `position` counted from 1, cannot be bound; or there are more values
+  /// than placeholders, and `position` is after the last character.
   case format(position: Int, reason: String, sql: String)
   /// The row has no such column; `available` lists the columns it has.
   case noSuchColumn(name: String, available: [String])

@@ -21,7 +21,8 @@ enum CompanionContent {
   }
 
   private static func begins(_ path: String, _ magics: [[UInt8]]) -> Bool {
-    // The engine cannot read an unreadable file either, and a file that was deleted is not in use.
+    // A file that cannot be read counts as the engine's: the engine cannot read it either, or it was
+    // deleted meanwhile and is not in use.
     guard let head = CompanionFile(path)?.readUp(to: magics[0].count, at: 0) else { return true }
     let written = head.prefix((head.lastIndex { $0 != 0 } ?? -1) + 1)
     return magics.contains { $0.starts(with: written) }

@@ -1,5 +1,6 @@
-// The resolved location of a file. Symbolic links are followed only here, and only once: the file, its
-// log, its -shm, its journal, its copies and its replacement therefore always belong to the same file.
+// The resolved location of a file. The symbolic links in the path of a database or key file are followed
+// only here, and only once. So the log, the -shm, the journal, the copies and the replacement of a
+// database are always those of one and the same file, even if a link is changed meanwhile.
 
 private import Foundation
 
@@ -26,7 +27,8 @@ package struct DatabasePath: Sendable, Hashable {
   ///
   /// - Parameter given: Relative to the working directory, or absolute.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderMissing(folder:)``,
-  ///   ``SQLError/isDirectory(file:)``, ``SQLError/permissionDenied(file:)``.
+  ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``;
+  ///   ``SQLError/isDirectory(file:)`` for a path that ends in a slash.
   package init(_ given: String) throws(SQLError) {
     try Self.requireFile(given)
     var (next, links) = (given, 0)

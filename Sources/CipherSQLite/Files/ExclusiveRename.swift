@@ -1,4 +1,4 @@
-// Gives a file a name that nothing may have yet. Plain `rename` would replace a file of that name.
+// Renames a file to a name that must not exist yet. Plain `rename` would replace a file of that name.
 
 private import CVaultShims
 private import Foundation
@@ -11,7 +11,7 @@ package enum ExclusiveRename {
   /// - Parameters:
   ///   - path: The new name.
   ///   - given: The path that errors report; `path` by default.
-  ///   - file: The file.
+  ///   - file: The path of the file that is renamed.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func give(_ path: String, naming given: String? = nil, to file: String) throws {

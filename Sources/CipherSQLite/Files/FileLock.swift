@@ -1,5 +1,6 @@
-// Finds the processes that hold locks on a file. It reads the kernel's own list: querying a lock through
-// a descriptor would drop, when the descriptor is closed, the locks that this process holds on the file.
+// Finds the processes that hold locks on a file, by reading the kernel's own list. Querying a lock
+// through a descriptor would drop, when the descriptor is closed, the locks that this process holds on
+// the file.
 
 private import Foundation
 
@@ -73,6 +74,8 @@ extension LockHolder {
     let (file, log) = (FileLock.all(of: path.path), FileLock.all(of: path.sharedMemory))
     let writers = log.filter { $0.isExclusive && $0.covers(120...122) } + file.filter(\.isExclusive)
     let readers = (log + file).filter { !$0.isExclusive && ($0.covers(123...127) || $0.covers(sharedBytes)) }
+    // Reported are the writers in other processes; without any, a writer in this process, unless it is to
+    // be skipped; without any, the readers in other processes; without any, all readers.
     let own = getpid()
     let others = writers.filter { $0.processID != own }
     let otherReaders = readers.filter { $0.processID != own }

@@ -13,7 +13,7 @@ struct FileStatus: Equatable {
   let mode: UInt32
   let owner: UInt32
   let group: UInt32
-  /// The number of hard links; 0 when the last one was removed during the call.
+  /// The number of hard links; 0 for an open file whose last link was removed.
   let names: Int
 
   /// Reads the status of what is at a path, without following a link; nil when nothing is there.

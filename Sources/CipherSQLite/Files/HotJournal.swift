@@ -32,7 +32,7 @@ enum HotJournal {
       // synced, and will not be restored.
       for _ in 0..<count {
         guard let page = journal.read(4, at: record) else { return nil }
-        // The engine stops at page number 0 as well: the file ends after it, or has a hole of any size.
+        // The engine stops at page number 0, too. The zeros may be a hole of any size in the file.
         guard CompanionFile.number(page[...]) != 0 else { return nil }
         if CompanionFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes

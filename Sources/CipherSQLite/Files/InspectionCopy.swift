@@ -13,7 +13,7 @@ final class InspectionCopy {
   let file: DatabasePath
   private let folder: PrivateFolder
 
-  /// Whether reading a file without writing to it takes a copy: its journal or its log has content.
+  /// Whether a file must be copied to be read without writing to it: its journal or its log has content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
     WriteAheadLog(beside: file) != nil || HotJournal.isThere(file)
   }
@@ -23,7 +23,8 @@ final class InspectionCopy {
   /// - Parameter seconds: How long to wait for another connection's lock, or for a moment in which no
   ///   connection starts a new log.
   /// - Throws: ``SQLError/journalTooLarge(file:byteCount:)`` before anything is copied;
-  ///   ``SQLError/diskFull(file:)``, ``SQLError/busy(file:waitedSeconds:holders:)``.
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/busy(file:waitedSeconds:holders:)``; as
+  ///   ``RawFile/open(_:holding:seconds:)`` and ``PrivateFolder/init(_:)``.
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     let deadline = Deadline(seconds)

@@ -10,7 +10,7 @@ package enum Leftovers {
   /// Removes those of the given files that killed builders left.
   /// - Parameters:
   ///   - folder: The folder.
-  ///   - names: The names of files in it. Files with other than temporary names stay.
+  ///   - names: The names of files in it. Files whose names are not temporary ones stay.
   ///   - isWanted: Receives the name that a file was to get, and returns whether to remove the file.
   package static func sweep(_ folder: String, _ names: [String], where isWanted: (String) -> Bool) {
     for name in names where TemporaryName.base(of: name).map(isWanted) ?? false {

@@ -1,6 +1,7 @@
 // A file is built under a temporary name and gets its own name only when it is complete: after a crash
-// there is nothing at the path, or all of it. A file must be sealed before it can get its name
-// (`SealedFile`), so no caller can omit the verification.
+// the path has the whole new file, or what it had before (nothing, or the file that was to be replaced).
+// A file must be sealed before it can get its name (`SealedFile`), so no caller can omit the
+// verification.
 
 private import Foundation
 
@@ -23,7 +24,8 @@ final class NewFile {
   ///   - isPrivate: Whether the file has mode 0600; otherwise the process's umask decides.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a name that SQLite uses for a companion of
   ///   another file; ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``,
-  ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``.
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``; `CancellationError` when
+  ///   the process is ending.
   init(at target: DatabasePath, isPrivate: Bool = true) throws {
     try PathState.requireNoCompanionName(target)
     self.target = target
@@ -41,7 +43,8 @@ final class NewFile {
     }
   }
 
-  /// Creates an empty file and locks it; nil when another process removed it between these two steps.
+  /// Creates an empty file and locks it; nil when the name is taken, or when another process locked or
+  /// removed the file between these two steps.
   private static func made(_ file: DatabasePath, _ isPrivate: Bool) throws -> Int32? {
     // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
     let descriptor = unsafe Foundation.open(
@@ -157,10 +160,11 @@ struct SealedFile {
   fileprivate init(_ built: NewFile) { self.built = built }
 
   /// Gives the file its name, if nothing has that name.
-  /// - Parameter isTemporary: Whether a process that ends also removes the file under that name, until it
-  ///   is unregistered from ``Temporaries``.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``; for a temporary
-  ///   file, `CancellationError` when the process is ending.
+  /// - Parameter isTemporary: Whether the final name is registered in ``Temporaries``. The file is then
+  ///   removed if the process ends before the name is unregistered.
+  /// - Throws: As ``ExclusiveRename/give(_:naming:to:)``; for a database
+  ///   ``SQLError/leftBeside(file:name:)``; for a temporary file, `CancellationError` when the process is
+  ///   ending.
   func publish(isTemporary: Bool = false) throws {
     if built.isDatabase { try PathState.ensureNothingBeside(built.target) }
     var isNamed = false

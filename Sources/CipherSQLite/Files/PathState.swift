@@ -55,7 +55,7 @@ enum PathState: Equatable {
 
   /// Checks that a file has one hard link. The engine keeps a log or a journal next to the name by which
   /// a file was opened: a process that opens the file by another name does not see them, and overwrites
-  /// their changes.
+  /// the changes that they contain.
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
     ExclusiveRename.finish(file)
@@ -85,8 +85,8 @@ enum PathState: Equatable {
     }
   }
 
-  /// Checks that no file at the path's companion names would be taken for the log or the journal of a new
-  /// database.
+  /// Checks that there is no log, index or journal of the path: the engine would take it for that of a
+  /// new database at the path.
   /// - Throws: ``SQLError/leftBeside(file:name:)``.
   static func ensureNothingBeside(_ file: DatabasePath) throws {
     for suffix in DatabasePath.companionSuffixes where FileStatus(file.path + suffix) != nil {
@@ -104,7 +104,8 @@ enum PathState: Equatable {
       guard let status = FileStatus(file.path + suffix) else { continue }
       guard status.isRegular, !status.hasOtherNames else {
         let kind =
-          status.isDirectory ? "a folder" : status.isRegular ? "a file with another name" : status.kind
+          status.isDirectory
+          ? "a folder" : status.isRegular ? "a file that also has another name (a hard link)" : status.kind
         throw SQLError.companionUnusable(file: file.given + suffix, kind: kind)
       }
       guard !isRead || CompanionContent.isEngines(file.path + suffix, suffix: suffix, status: status) else {

@@ -32,12 +32,14 @@ package final class PrivateFolder {
   /// The folder's path.
   package let path: String
   private let kind: Kind
-  /// Descriptor of the lock file: its lock marks the folder as in use, until this process ends.
+  /// Descriptor of the lock file: its lock marks the folder as in use, until the descriptor is closed or
+  /// this process ends.
   private let guardian: Int32
 
   /// Creates a folder, and removes leftover folders of the same kind.
-  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/diskFull(file:)``,
-  ///   ``SQLError/system(file:operation:code:)``; `CancellationError` when the process is ending.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/permissionDenied(file:)``,
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``; `CancellationError` when
+  ///   the process is ending.
   package init(_ kind: Kind) throws {
     let parent = NSTemporaryDirectory()
     guard FileStatus(parent) != nil else {

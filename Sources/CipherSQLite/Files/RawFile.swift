@@ -53,9 +53,10 @@ private import Foundation
     case exclusive = 4
   }
 
-  /// Takes a lock, waiting for others.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``;
-  ///   ``SQLError/engine(code:extendedCode:message:sql:)`` when the system cannot lock the file.
+  /// Takes a lock. While others have a lock that prevents it, waits up to `seconds`.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/notFound(file:)`` when the
+  ///   engine has no file open; ``SQLError/engine(code:extendedCode:message:sql:)`` when the system
+  ///   cannot lock the file.
   borrowing func lock(_ lock: Lock, of path: DatabasePath, seconds: Double) throws {
     guard let file = unsafe file, let take = unsafe file.pointee.pMethods?.pointee.xLock else {
       throw SQLError.notFound(file: path.given)

@@ -26,8 +26,8 @@ struct RenamedLogs {
   init(of file: DatabasePath, _ status: FileStatus) {
     self.file = file
     self.status = status
-    // Size and time are part of it: the logs do not belong to a file that was written to since, or to
-    // another file that reuses the inode number.
+    // Size and time are part of the identity: the logs do not belong to a file that was written to since,
+    // or to another file that reuses the inode number.
     let facts =
       "ObjectVault log\0\(file.name)\0\(status.device) \(status.inode) \(status.byteCount) \(status.modified)"
     identity = sha256(Array(facts.utf8)).prefix(Self.digits.identity)
@@ -44,7 +44,7 @@ struct RenamedLogs {
   /// Renames the log and the journal. The caller holds an exclusive lock on the file.
   func renameLogs() throws {
     for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
-      // `Temporaries` records it as well: a process that ends on a signal restores the names itself.
+      // `Temporaries` records the renaming: a process that ends on a signal restores the names itself.
       guard
         try Temporaries.setAside(logOf: file, status: status, suffix: suffix, as: name(suffix))
           || errno == ENOENT
@@ -95,7 +95,7 @@ struct RenamedLogs {
     guard suffixes.contains(where: { FileStatus(logs.name($0)) != nil }) else { return }
     let raw = try RawFile.open(file, holding: .exclusive, seconds: seconds)
     // The file may have been replaced while this process waited for the lock. Then the logs do not belong
-    // to it.
+    // to the new file.
     guard FileStatus(file.path)?.isSameFile(as: status) ?? false else { return }
     logs.restoreNames()
     raw.unlock()
@@ -103,6 +103,7 @@ struct RenamedLogs {
 }
 
 extension DatabasePath {
-  /// The path of the file's log while a file that does not open is replaced; nil when there is no file.
+  /// The path to which the file's log is renamed while the file, which does not open, is being replaced;
+  /// nil when there is no file.
   package var renamedLogPath: String? { FileStatus(path).map { RenamedLogs(of: self, $0).log } }
 }

@@ -49,8 +49,8 @@ package enum Temporaries {
   /// Registers a name that other code will create. Prefer ``register(_:making:)``.
   package static func register(_ path: String) throws { try register(path) {} }
 
-  /// Renames a log or a journal while its database is being replaced: if the process ends meanwhile, it
-  /// restores the name.
+  /// Renames a log or a journal while its database is being replaced. If the process is terminated
+  /// meanwhile, ``removeAll()`` restores the name.
   /// - Parameters:
   ///   - file: The database.
   ///   - status: The status of the file that is being replaced.
@@ -86,9 +86,10 @@ package enum Temporaries {
   /// Removes a name from the registry: the file was deleted, or has its final name now.
   package static func unregister(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
 
-  /// Deletes every registered file and folder, and the companions that the engine keeps next to them. No
-  /// file can be registered afterwards, because the process is ending. A file that was renamed before has
-  /// its final name and stays.
+  /// Deletes every registered file and folder, and the companions that the engine keeps next to them.
+  /// Restores the names of renamed logs and journals whose database was not replaced. No file can be
+  /// registered afterwards, because the process is ending. A file that was renamed to its final name
+  /// before stays.
   package static func removeAll() {
     state.withLock { state in
       state.isEnding = true
@@ -101,7 +102,8 @@ package enum Temporaries {
         for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(path + suffix) }
       }
       state.paths = []
-      // No file can be replaced any more.
+      // From here on no database can be replaced. If the database is still the old one, its log gets its
+      // name back; if it was replaced, the log is obsolete.
       for log in state.aside {
         if FileStatus(log.file.path)?.isSameFile(as: log.status) ?? false {
           _ = unsafe rename(log.path, log.file.path + log.suffix)

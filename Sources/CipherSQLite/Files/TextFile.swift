@@ -22,7 +22,7 @@ package enum TextFile {
   }
 
   /// Returns the bytes of a file; nil where there is none, also for a dangling link. An unreadable file
-  /// is an error: treated as missing, it would be overwritten.
+  /// is an error, because a caller that treated it as missing would overwrite it.
   /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``,
   ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func read(_ path: String) throws -> [UInt8]? {
@@ -69,7 +69,8 @@ package enum TextFile {
     }
   }
 
-  /// Creates a folder, and its missing parents. An existing folder stays as it is.
+  /// Creates a folder, and its missing parents. If anything exists at the path, even a file, it stays as
+  /// it is, and this is no error.
   /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/pathUnusable(file:reason:)``, ``SQLError/system(file:operation:code:)``.
   package static func makeFolder(_ path: String) throws {

@@ -32,7 +32,7 @@ struct WriteAheadLog {
   }
 
   private static func checksum(of header: [UInt8]) -> Checksum {
-    // The lowest bit determines the byte order in which the checksum's words are read.
+    // The lowest bit of the magic number is the byte order in which the checksum's words are read.
     var sum = Checksum(isBigEndian: CompanionFile.number(header[0..<4]) & 1 == 1)
     sum.add(header[0..<24])
     return sum

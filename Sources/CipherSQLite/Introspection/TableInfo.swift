@@ -25,7 +25,7 @@ public struct TableInfo: Sendable, Hashable {
     }
   }
 
-  /// A foreign key of one column.
+  /// One column of a foreign key. A foreign key of several columns has one element for each.
   public struct ForeignKey: Sendable, Hashable {
     /// The referencing column.
     public var column: String

@@ -1,5 +1,5 @@
-// The data keys that a key file had before its present one. Each is encrypted under the present key, so
-// that files that were encrypted with it still open with the slots that exist now.
+// The data keys that a key file had before its present one. Each former key is encrypted under the
+// present key, so that files that are under a former key still open with the slots that exist now.
 
 private import Foundation
 

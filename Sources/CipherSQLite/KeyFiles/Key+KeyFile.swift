@@ -1,12 +1,13 @@
 // Lets a key file be used as the key of a database.
 
 extension Key {
-  /// A key that is the data key of a ``KeyFile``, which is opened with one of its secrets when a database
-  /// is opened.
+  /// The data key of a ``KeyFile``, as the key of a database. Whenever a database is opened with it, the
+  /// key file is opened with the secret `unlock`.
   ///
   /// A new database gets the present data key. An existing one is opened with the present key or, if that
-  /// does not fit, with a former one (``KeyFile/Generation``). An interrupted rotation of the data key is
-  /// finished then.
+  /// does not fit, with a former one (``KeyFile/Generation``). Opening a database for writing also
+  /// finishes an interrupted rotation of the data key if the database has the new key, and abandons it if
+  /// the database has the present one.
   ///
   /// - Parameters:
   ///   - path: The key file.
@@ -37,7 +38,7 @@ private struct KeyInFile: StoredKey {
       return result
     } catch SQLError.wrongKey(let given) {
       // A rotation may have been interrupted after the database got its new key. The engine, which also
-      // reads the log, proves that the key fits; only then the rotation is finished.
+      // reads the log, proves that the key fits; only then is the rotation finished.
       if let pending = try KeyFile.pendingKey(at: path, unlock: secret),
         let result = try resultIfKeyFits(.raw(pending), body)
       {

@@ -39,7 +39,9 @@ extension KeyFile {
   /// Files that are still encrypted with it cannot be opened with this key file any more: check them with
   /// ``generation(of:)`` first.
   /// - Parameter number: The number of a ``Generation`` that is not the present one.
-  /// - Throws: ``SQLError/noSuchGeneration(file:number:available:)``; as ``removeSlot(_:)``.
+  /// - Throws: ``SQLError/noSuchGeneration(file:number:available:)``;
+  ///   ``SQLError/keyFileDamaged(file:reason:)`` and ``SQLError/busy(file:waitedSeconds:holders:)``, as
+  ///   ``addSlot(_:unlock:work:)``.
   public func forgetGeneration(_ number: Int) throws {
     try change(isRevoking: true) { format in
       guard let index = format.formerKeys.firstIndex(where: { $0.number == UInt64(clamping: number) }) else {

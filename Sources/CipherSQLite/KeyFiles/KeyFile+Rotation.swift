@@ -2,13 +2,13 @@
 // passes closures that rekey the database, and that check whether the database still has its old key.
 
 extension KeyFile {
-  /// Gives the file and the database a new data key. The former data key stays in the file.
+  /// Gives the key file and the database a new data key. The former data key stays in the key file.
   /// - Parameters:
   ///   - secrets: The secret of each slot that is to stay, by its name.
   ///   - dropsOthers: Whether slots without a secret in `secrets` may be removed.
   ///   - isUnchanged: Whether the database opens with the key that it had before.
   ///   - rekey: Encrypts the database under a key.
-  /// - Returns: The file under its new key.
+  /// - Returns: The key file with its new data key.
   func rotate(
     keeping secrets: [String: Unlock], dropsOthers: Bool, isUnchanged: () -> Bool,
     rekey: (Key) throws -> Void

@@ -12,11 +12,13 @@ extension KeyFile {
   ///   - work: The cost of one guess at a passphrase; by default the cost of the file's other
   ///     passphrases, or the cost that takes half a second on this machine.
   /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken or invalid, or the file is
-  ///   full; ``SQLError/keyFileDamaged(file:reason:)`` when the file was replaced by a different key file
-  ///   since it was opened;
+  ///   full; ``SQLError/keyFileDamaged(file:reason:)`` when the file is damaged, was replaced by a
+  ///   different key file or got another data key since it was opened, or a rotation is not finished;
   ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work
-  ///   beyond what the secret allows (``Unlock/allowing(_:)``);
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
+  ///   beyond what the secret allows (``Unlock/allowing(_:)``); ``SQLError/emptyKey``,
+  ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/keyEndsInZero`` for a secret that is not
+  ///   allowed; ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes the file;
+  ///   ``SQLError/alreadyExists(file:)`` when `PATH.previous` is not a key file.
   public func addSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change { format in
       try SlotName.require(name, in: path, beside: format.slots.map(\.name))
@@ -64,7 +66,8 @@ extension KeyFile {
   /// Removes a slot. Its secret then opens neither the file nor its previous copy.
   /// - Parameter name: The slot's name.
   /// - Throws: ``SQLError/lastSlot(file:)``: without a slot the database could never be opened again;
-  ///   ``SQLError/noSuchSlot(file:name:available:)``.
+  ///   ``SQLError/noSuchSlot(file:name:available:)``; ``SQLError/keyFileDamaged(file:reason:)`` and
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)``, as ``addSlot(_:unlock:work:)``.
   public func removeSlot(_ name: String) throws {
     try change(isRevoking: true) { format in
       let index = try index(of: name, in: format)
@@ -78,7 +81,8 @@ extension KeyFile {
   ///   - name: The slot's present name.
   ///   - newName: Its new name.
   /// - Throws: ``SQLError/slotName(file:reason:)`` when the new name is taken or invalid;
-  ///   ``SQLError/noSuchSlot(file:name:available:)``.
+  ///   ``SQLError/noSuchSlot(file:name:available:)``; ``SQLError/keyFileDamaged(file:reason:)`` and
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)``, as ``addSlot(_:unlock:work:)``.
   public func renameSlot(_ name: String, to newName: String) throws {
     try change { format in
       let index = try index(of: name, in: format)
@@ -139,7 +143,7 @@ extension KeyFile {
       return try lock.replace(file, with: NewFile(at: file).sealed(holding: bytes))
     }
     let copy = file.appending(".previous")
-    // A file of that name that is no key file belongs to the user.
+    // A file of that name that is no key file belongs to the user, and is not replaced.
     if let there = CompanionFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic
     {
       throw SQLError.alreadyExists(file: copy.given)

@@ -29,15 +29,18 @@ extension KeyFile {
       return allowing
     }
 
-    /// A passphrase, normalized to Unicode's form C: `é` is one character however a keyboard composes it.
+    /// A passphrase, normalized to Unicode's form C: `é` is one code point however a keyboard composes
+    /// it.
     public static func passphrase(_ text: String) -> Unlock {
       passphrase(bytes: Array(text.precomposedStringWithCanonicalMapping.utf8))
     }
-    /// A passphrase as bytes, used unchanged; at least one.
+    /// A passphrase of at least one byte, used unchanged. An empty one is refused with
+    /// ``SQLError/emptyKey`` when it is used.
     public static func passphrase(bytes: [UInt8]) -> Unlock {
       bytes.isEmpty ? Unlock(secret: .invalid(.emptyKey)) : secured(bytes) { .passphrase($0) }
     }
-    /// Random bytes, at least 16.
+    /// Random bytes, at least 16. Fewer are refused when the secret is used, with
+    /// ``SQLError/keyLength(expected:found:)``, or ``SQLError/emptyKey`` for no bytes.
     public static func rawKey(_ bytes: [UInt8]) -> Unlock {
       bytes.count < 16
         ? Unlock(secret: .invalid(bytes.isEmpty ? .emptyKey : .keyLength(expected: 16, found: bytes.count)))

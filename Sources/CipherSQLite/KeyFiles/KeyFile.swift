@@ -14,9 +14,10 @@ private import Foundation
 /// let key = Key.keyFile("notes.keys", unlock: ann)
 /// let pool = try ConnectionPool(path: path, key: key)
 /// ```
-/// Changing a passphrase writes some hundred bytes, whatever the database's size. If the key file is
+/// Changing a passphrase writes a few hundred bytes, whatever the database's size. If the key file is
 /// lost, the database is lost, unless the data key is stored elsewhere: keep a copy of the file with the
-/// backups. The methods block; a passphrase takes about half a second for each slot that is tried.
+/// backups. The methods block: trying a passphrase takes about half a second for each different cost that
+/// the slots have.
 public struct KeyFile: Sendable {
   /// The kind of secret that opens a slot.
   public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
@@ -64,8 +65,9 @@ public struct KeyFile: Sendable {
   ///   - work: The cost of one guess at a passphrase; by default the cost that takes half a second on
   ///     this machine.
   /// - Returns: The opened key file.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``,
-  ///   ``SQLError/slotName(file:reason:)``;
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/slotName(file:reason:)``;
+  ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``, ``SQLError/keyEndsInZero`` for a
+  ///   secret that is not allowed;
   ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work
   ///   beyond what the secret allows.
   public static func create(
@@ -168,8 +170,9 @@ public struct KeyFile: Sendable {
   ///   - unlock: The slot's secret.
   ///   - work: The cost of one guess at a passphrase; nil for the usual one.
   ///   - format: The content of the key file.
-  ///   - others: The other slots of the file. A passphrase uses their cost and salt, so that one
-  ///     derivation suffices to open the file, however many passphrases it has.
+  ///   - others: The other slots of the file. A passphrase for which no cost is given gets their cost. If
+  ///     another slot has the cost of the new one, the new slot gets that slot's salt: one derivation
+  ///     then serves for both.
   func sealed(
     _ key: SecureBytes, slot name: String, unlock: Unlock, work: ScryptWork?, in format: KeyFileFormat,
     beside others: [KeyFileFormat.Slot]

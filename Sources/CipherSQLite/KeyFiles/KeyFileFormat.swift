@@ -70,8 +70,8 @@ struct KeyFileFormat: Equatable {
 
   static let magic = Array("OVKEYS\r\n".utf8)
   static let versions: ClosedRange<UInt16> = 1...2
-  /// The start of the associated data of every encrypted key: the version of that encryption, which is 1
-  /// in all versions of the file.
+  /// The start of the associated data of every encrypted key: the magic number, and the version of that
+  /// encryption, which is 1 in all versions of the file.
   static let sealedHead = magic + [0, 1]
   static let headerBytes = 48
   static let slotBytes = 176
@@ -152,7 +152,8 @@ struct KeyFileFormat: Equatable {
     }
     let found = UInt16(file[8]) << 8 | UInt16(file[9])
     guard Self.versions.contains(found) else {
-      throw damaged("it has format \(found), but this program reads only the formats 1 and 2")
+      throw damaged(
+        "it has format \(found), but this program reads only the formats 1 and 2; update the program")
     }
     let (count, pendingCount, formerCount) = (Int(file[10]), Int(file[11]), Int(file[12]))
     let slotsEnd = Self.headerBytes + (count + pendingCount) * Self.slotBytes

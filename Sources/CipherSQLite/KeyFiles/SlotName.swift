@@ -1,5 +1,5 @@
-// Validates the name of a slot of a key file. Checked when a name is assigned: slots of existing files
-// keep their names.
+// Validates the name of a slot of a key file. A name is checked when it is assigned: slots of existing
+// files keep their names.
 
 enum SlotName {
   /// Checks that a slot may get a name.
@@ -7,8 +7,8 @@ enum SlotName {
   ///   - name: The name that the slot is to get.
   ///   - path: The key file.
   ///   - others: The names of its other slots.
-  /// - Throws: ``SQLError/slotName(file:reason:)`` for a name that is taken, or that cannot be shown as
-  ///   one line.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` for a name that is taken, is empty or longer than 64
+  ///   bytes, contains an equals sign, or cannot be shown as one line.
   static func require(_ name: String, in path: String, beside others: [String]) throws(SQLError) {
     let reason: String? =
       if !(1...64).contains(name.utf8.count) {

@@ -5,8 +5,9 @@ public import Foundation
 
 /// The key of an encrypted file.
 ///
-/// A passphrase is stretched with PBKDF2 exactly as SQLCipher does, once per opened file; a raw key is
-/// used unchanged. The key's bytes are never printed, encoded or logged.
+/// A passphrase is stretched with PBKDF2 exactly as SQLCipher does: when a file is opened, and not again
+/// for the further connections of a pool; a raw key is used unchanged. The key's bytes are never printed,
+/// encoded or logged.
 public struct Key: Sendable {
   enum Material: Sendable {
     case passphrase(SecureBytes)
@@ -29,24 +30,23 @@ public struct Key: Sendable {
   /// A passphrase. Its UTF-8 bytes are used unchanged, without normalization, as the `sqlcipher` shell
   /// does; an empty one is refused with ``SQLError/emptyKey`` when it is used.
   ///
-  /// A text may have several encodings in Unicode, and each is a different key: an é typed as one
-  /// character (form C) does not open a file that was made with an e and a combining accent (form D),
-  /// though Swift compares both as equal. Where users may type other than ASCII characters, normalize the
-  /// text first, and always to the same form: `precomposedStringWithCanonicalMapping` of Foundation. A
+  /// A text may have several encodings in Unicode, and each is a different key: an é typed as one code
+  /// point (form C) does not open a file that was made with an e and a combining accent (form D), though
+  /// Swift treats both texts as equal. Where users may type characters beyond ASCII, normalize the text
+  /// first, and always to the same form: `precomposedStringWithCanonicalMapping` of Foundation. A
   /// ``KeyFile`` does so by itself.
   ///
-  /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where the text does not have to
-  /// exist.
+  /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where no `String` is needed.
   public static func passphrase(_ text: String) -> Key { passphrase(bytes: Array(text.utf8)) }
 
-  /// A passphrase as bytes, at least one. The caller is responsible for wiping its own copy.
+  /// A passphrase of at least one byte. The caller is responsible for wiping its own copy.
   public static func passphrase(bytes: [UInt8]) -> Key {
     guard !bytes.isEmpty else { return Key(material: .invalid(.emptyKey)) }
     return Key(material: secured(bytes) { .passphrase($0) })
   }
 
-  /// A raw key of exactly 32 bytes; no stretching. Another length is refused with
-  /// ``SQLError/keyLength(expected:found:)`` when it is used.
+  /// A raw key of exactly 32 bytes; no stretching. Another length is refused when the key is used, with
+  /// ``SQLError/keyLength(expected:found:)``, or ``SQLError/emptyKey`` for no bytes.
   public static func raw(_ bytes: [UInt8]) -> Key {
     guard bytes.count == 32 else {
       return Key(material: .invalid(bytes.isEmpty ? .emptyKey : .keyLength(expected: 32, found: bytes.count)))
@@ -59,11 +59,11 @@ public struct Key: Sendable {
 
   /// Returns this key with the given salt of exactly 16 bytes. A salt is not secret.
   ///
-  /// A new file uses it instead of a random salt: never use a salt twice with a passphrase that is used
-  /// twice. A file whose header is in clear text (``CipherProfile/clearHeaderBytes``) does not store its
-  /// salt: it cannot be opened without this one. For any other existing file it has to equal the first
-  /// bytes of the file. A salt of another length is refused with ``SQLError/saltLength(expected:found:)``
-  /// when the key is used.
+  /// A new file gets this salt instead of a random one: never use one salt for two files with the same
+  /// passphrase. A file whose header is in clear text (``CipherProfile/clearHeaderBytes``) does not store
+  /// its salt, and does not open without it. For any other existing file, the given salt must equal the
+  /// first 16 bytes of the file. A salt of another length is refused when the key is used, with
+  /// ``SQLError/saltLength(expected:found:)``.
   public func withSalt(_ salt: [UInt8]) -> Key {
     if case .invalid = material { return self }
     guard salt.count == 16 else {
@@ -91,7 +91,8 @@ public struct Key: Sendable {
     Key(material: .provider(body))
   }
 
-  /// Returns the key that the provider supplies; this key if it has no provider.
+  /// Returns the key that the provider supplies, with the salt of this key if it has one; this key if it
+  /// has no provider.
   /// - Throws: What the provider throws.
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }
@@ -99,8 +100,8 @@ public struct Key: Sendable {
     return key.salted(as: self)
   }
 
-  /// Checks that no other passphrase is equivalent: PBKDF2 pads a passphrase with zeros to the length of
-  /// a block.
+  /// Checks that a passphrase does not end in a zero byte. PBKDF2 pads a passphrase with zeros to the
+  /// length of a block, so the passphrase without its last zeros would open the file as well.
   /// - Throws: ``SQLError/keyEndsInZero``.
   func requireUnambiguous() throws {
     guard case .passphrase(let bytes) = material else { return }

@@ -1,4 +1,4 @@
-// The cipher settings that a file may have, and the keys that are derived under each: each is derived
+// The cipher settings that a file may have, and the keys that are derived under them: each key is derived
 // once, however often a file is checked.
 
 /// The derived keys that are tried on a file, the likeliest first.
@@ -32,11 +32,13 @@ final class KeyCandidates {
     return own + [(.sha1, 4_000), (.sha256, 256_000), (.sha1, 256_000)]
   }
 
-  /// Passes the key for a file with this salt to `body`, once for each derivation. PBKDF2 runs once for
-  /// each derivation, when it is first needed.
+  /// Tries one derivation after another: passes the derived key for a file with this salt to `body`,
+  /// until `body` returns a result. PBKDF2 runs once for each derivation, when the derivation is first
+  /// needed.
   /// - Parameters:
   ///   - salt: The salt of the file.
   ///   - body: Tries the key with every page size and HMAC; nil continues with the next derivation.
+  /// - Returns: The result of `body`; nil if it returned none for any derivation.
   func first<Result>(salt: [UInt8], _ body: (UnlockedKey) throws -> Result?) throws -> Result? {
     let all = (known.map { [($0.derivationHash, $0.rounds)] } ?? []) + Self.derivations
     var seen: Set<Derivation> = []
@@ -61,7 +63,8 @@ final class KeyCandidates {
 }
 
 extension UnlockedKey {
-  /// Returns this key for each combination of the settings that are not part of its derivation.
+  /// Returns this key for each combination of the settings that are not part of its derivation: the hash
+  /// of the page HMAC, and the page size.
   /// - Parameter largest: The largest page size to try, in bytes.
   func variants(largest: Int) -> [UnlockedKey] {
     // The derivation's own hash first: hardly any file has two different ones.

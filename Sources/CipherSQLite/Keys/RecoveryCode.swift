@@ -14,11 +14,12 @@ public struct RecoveryCode: Sendable {
 
   private init(secret: SecureBytes) { self.secret = secret }
 
-  /// Parses a code that a user typed. Spaces, hyphens and the case are ignored; O is read as 0, I and L
-  /// as 1.
+  /// Parses a code that a user typed. Spaces, tabs, line feeds, hyphens and the case are ignored; O is
+  /// read as 0, I and L as 1.
   /// - Parameter text: The code.
-  /// - Throws: ``SQLError/recoveryCode(reason:)`` when it has another length, a character that no code
-  ///   has, or a checksum that does not match. Such a text was mistyped: it is the code of no file.
+  /// - Throws: As ``SecureBytes/init(copying:)``; ``SQLError/recoveryCode(reason:)`` when the text has
+  ///   another length, a character that no code has, or a checksum that does not match. Such a text was
+  ///   mistyped: it is the code of no file.
   public init(typed text: String) throws(SQLError) {
     var digits: [UInt8] = []
     for byte in text.uppercased().utf8 where !Array(" -\n\t".utf8).contains(byte) {

@@ -1,4 +1,4 @@
-// A bound on the cost of opening a key file: a user that can write the file also controls the costs in
+// A bound on the cost of opening a key file: a user who can write the file also controls the costs in
 // it.
 
 /// An upper bound on the total cost of the slots that a secret is tried on.

@@ -41,11 +41,12 @@ public struct ScryptWork: Sendable, Hashable {
     self.p = p
   }
 
-  /// The minimum, used when a machine is slow, or busy during calibration: 128 MiB, one pass.
+  /// The minimum of ``calibrated()``, for a machine that is slow, or busy during calibration: 128 MiB,
+  /// one pass.
   public static let least = ScryptWork(passes: 1)
 
   /// Returns parameters that take about half a second on this machine: 128 MiB of memory, one or two
-  /// passes. Each call measures again, which takes some hundredths of a second.
+  /// passes. Each call measures again, which takes a few hundredths of a second.
   /// - Throws: ``SQLError/system(file:operation:code:)`` when there is not enough memory.
   public static func calibrated() throws -> ScryptWork {
     let secret = try SecureBytes(copying: Array("calibration".utf8))

@@ -4,13 +4,13 @@ private import CLibCrypto
 private import CVaultShims
 private import Foundation
 
-// Safe to share: the bytes are written only inside init, before any other code has a reference to the
-// object.
+// Safe to share: the bytes are written only by init and random(count:), before any other code has a
+// reference to the object.
 /// A fixed number of secret bytes.
 ///
 /// The pages are mapped for this object alone, locked against swapping where the process may lock memory
-/// (`mlock`; a refusal is tolerated), excluded from core dumps, and wiped before they are unmapped. Its
-/// description is its size only.
+/// (`mlock`; a refusal is tolerated), on Linux excluded from core dumps, and wiped before they are
+/// unmapped. The object's description is its size only.
 @safe public final class SecureBytes: @unchecked Sendable {
   // Mapped by init for this object alone, `mapped` bytes, and unmapped by deinit. Callers that receive an
   // address keep the object alive meanwhile (withBytes).

@@ -1,5 +1,5 @@
-// The protocol of a key that is stored elsewhere until a database is opened with it. Its implementation is
-// in the layer above (`Key+KeyFile`).
+// The protocol of a key that is stored elsewhere until a database is opened with it. Its implementation
+// is in the layer above (`Key+KeyFile`).
 
 /// Stores the key of a database. A change of that key may have been interrupted.
 protocol StoredKey: Sendable, CustomStringConvertible {
@@ -10,9 +10,9 @@ protocol StoredKey: Sendable, CustomStringConvertible {
   /// interrupted change, and then with former keys.
   /// - Parameters:
   ///   - database: The absolute path of the database.
-  ///   - fits: Returns whether the database that `body` opened opens with a given key. If `fits` is given,
-  ///     an interrupted change is finished or abandoned, depending on the key that fits; nil leaves it as
-  ///     it is.
+  ///   - fits: Returns whether a given key opens the database that `body` has opened. If `fits` is given,
+  ///     an interrupted change is finished or abandoned, depending on the key that fits. If `fits` is
+  ///     nil, the change stays interrupted.
   ///   - body: Opens the database.
   /// - Throws: ``SQLError/wrongKey(file:)`` when none fits; what `body` throws.
   func unlock<Result>(

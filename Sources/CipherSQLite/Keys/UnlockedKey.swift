@@ -3,7 +3,8 @@
 private import CLibCrypto
 private import Foundation
 
-// SecureBytes passes each buffer of a key, with its own count, for the length of one call.
+// Memory safety: SecureBytes passes the bytes of a key to a closure, as a buffer that is valid during
+// that closure. The unsafe calls below use the buffer, and its count, only there.
 /// The result of deriving a key once: 32 key bytes, the file's salt, and the matching profile.
 ///
 /// Opening a connection with it takes a fraction of a millisecond; the passphrase is no longer needed.
@@ -18,10 +19,13 @@ public struct UnlockedKey: Sendable {
   /// Derives the key of a file. Blocks.
   ///
   /// - Parameters:
-  ///   - key: A passphrase or a raw key.
+  ///   - key: A passphrase, a raw key, or a key in a key file. A provider must be resolved before.
   ///   - salt: The file's salt: bytes 0..<16 of the file, or the key's own salt.
   ///   - profile: Determines hash and rounds; the time grows with the rounds.
-  /// - Throws: ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``.
+  /// - Throws: ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``,
+  ///   ``SQLError/saltLength(expected:found:)``; ``SQLError/verificationFailed(file:reason:)`` for a
+  ///   provider; ``SQLError/system(file:operation:code:)`` if memory or libcrypto fails; what opening the
+  ///   key file throws.
   init(deriving key: Key, salt: [UInt8], profile: CipherProfile) throws {
     self.salt = salt
     self.profile = profile
@@ -46,8 +50,8 @@ public struct UnlockedKey: Sendable {
           }
         }
       }
-      // The HMAC key: the same hash, the 32 bytes as password, each salt byte XOR 0x3a, 2 rounds
-      // (SQLCipher's design page, "per-page HMAC").
+      // The HMAC key: PBKDF2 with the hash of the derivation, the 32 key bytes as the password, each byte
+      // of the salt XOR 0x3a, 2 rounds (SQLCipher's design page, "per-page HMAC").
       let masked = salt.map { $0 ^ 0x3a }
       unsafe PKCS5_PBKDF2_HMAC(
         UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), 32, masked, Int32(masked.count), 2,
@@ -86,8 +90,8 @@ public struct UnlockedKey: Sendable {
     self.profile = profile
   }
 
-  /// Returns this key for a file with another page size or HMAC: neither is part of the derivation, not
-  /// even of the HMAC key's.
+  /// Returns this key for a file with another page size or another hash of the page HMAC. Neither is an
+  /// input to the derivation of the key or of the HMAC key.
   func with(pageBytes: Int, hash: CipherProfile.Hash? = nil) -> UnlockedKey {
     UnlockedKey(self, pageBytes: pageBytes, hash: hash ?? profile.hash)
   }
@@ -116,7 +120,7 @@ public struct UnlockedKey: Sendable {
   ///
   /// - Parameters:
   ///   - page: The whole page as it is in the file.
-  ///   - number: Its number, counted from 1.
+  ///   - number: The number of the page, counted from 1.
   func verifies(page: [UInt8], number: Int) -> Bool {
     var page = page
     return unsafe page.withUnsafeMutableBytes { unsafe PageVerifier(self).verifies($0, number: number) }

@@ -1,8 +1,8 @@
 // The engine's default cipher settings, which apply to the whole process and to files that are attached.
 
 /// Changes the process-wide cipher defaults while a file is attached. The engine reads a file while it
-/// attaches it, and takes the settings from these defaults only. No other connection gets its key
-/// meanwhile.
+/// attaches it, and takes the settings from these defaults only. Meanwhile no other connection is given
+/// its own key, because it would start with these defaults.
 enum CipherDefaults {
   // Not Void: a value of size zero shares its address with what follows, which the thread sanitizer
   // reports.

@@ -12,9 +12,10 @@ extension Connection {
   ///     pages of 4096 bytes.
   ///   - fill: Writes the first content; the connection is closed afterwards.
   /// - Returns: The derived key, with which connections to the file can be opened.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
-  ///   ``SQLError/emptyKey``, ``SQLError/cipherSettingsMismatch(file:profile:)``,
-  ///   ``SQLError/saltMissing(file:)``, and what `fill` throws.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``,
+  ///   ``SQLError/folderMissing(folder:)``, ``SQLError/emptyKey``, ``SQLError/keyEndsInZero``,
+  ///   ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``, and what
+  ///   `fill` throws.
   public static func create(
     _ path: String, key: Key, configuration: Configuration = Configuration(),
     fill: (Connection) throws -> Void

@@ -74,7 +74,7 @@ extension Connection {
   }
 
   /// Opens a connection to a clear-text file. For exports and for files of other programs only: no public
-  /// call opens one.
+  /// call returns such a connection.
   /// - Parameters:
   ///   - file: The file.
   ///   - access: How it is opened.
@@ -102,7 +102,7 @@ extension Connection {
   }
 }
 
-/// Returns `path` as a `file:` URI, with every byte escaped that could have a special meaning.
+/// Returns `path` as a `file:` URI, in which every byte that could have a special meaning is escaped.
 private func fileURI(_ path: String) -> String {
   let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
   var text = "file:"

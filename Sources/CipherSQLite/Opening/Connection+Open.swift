@@ -6,8 +6,9 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - path: The file.
-  ///   - key: A passphrase (derived here once: some 20 to 100 ms) or a raw key. A ``Key/provider(_:)``
-  ///     must be resolved before.
+  ///   - key: A passphrase, a raw key, or the key in a key file. A passphrase is derived here, which
+  ///     takes some 20 to 100 ms, and up to five times as long if the file does not have the engine's own
+  ///     settings. A ``Key/provider(_:)`` must be resolved before.
   ///   - configuration: Access, time-outs, cache.
   /// - Returns: The connection, to be used from one thread at a time.
   /// - Throws: ``SQLError``: it has a case for each possible problem with the file or the key.
@@ -117,6 +118,7 @@ extension Connection {
     let damaged = auditPagesOnce()
     let (pageBytes, byteCount) = (unlocked.profile.pageBytes, FileStatus(file.path)?.byteCount ?? 0)
     if damaged.first == 1, !verifiesSample() { return .wrongKey(file: path) }
+    // If every page in the file verifies, the page after the last one is missing.
     return .corrupted(file: path, pages: damaged.isEmpty ? [byteCount / pageBytes + 1] : damaged)
   }
 }

@@ -10,7 +10,7 @@ private import Foundation
 
 /// A connection for reading only, with the resources that opening it needed.
 public final class Inspection {
-  /// The connection. Its path may be that of a copy.
+  /// The connection. It may be to a copy; ``Connection/path`` is that of the inspected file nevertheless.
   public let connection: Connection
   /// The path that the caller gave.
   public let path: String
@@ -22,15 +22,17 @@ public final class Inspection {
   /// Opens a file for inspection.
   ///
   /// A file in WAL mode that is not in use gets its `-shm` and an empty `-wal` while this object lives.
-  /// If its last user died within a transaction, the file has a journal that must be rolled back: that is
-  /// done on a copy, encrypted like the file, in a private folder that is deleted with this object.
+  /// If the last user of a file in another mode died within a transaction, the file has a journal that
+  /// must be rolled back. The rollback is done on a copy, encrypted like the file, in a private folder
+  /// that is deleted with this object.
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key.
   ///   - busyTimeout: How long to wait for another connection's lock, in seconds.
   ///   - profile: Its settings, as in ``Connection/Configuration/profile``.
-  ///   - immutable: Guarantees that no process writes meanwhile: takes no lock and creates no file next
-  ///     to it. If a log or a journal has content, a copy is read, as above.
+  ///   - immutable: Whether the caller guarantees that no process writes meanwhile. Then no file is
+  ///     created next to the file, and no lock is taken. Exception: if a log or a journal has content, a
+  ///     copy is read, as above, and the file is locked while it is copied.
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)``;
   ///   ``SQLError/logUnreadable(file:)`` if this user may read the file, but not create its `-shm`;
   ///   ``SQLError/journalTooLarge(file:byteCount:)``.
@@ -87,7 +89,7 @@ public final class Inspection {
     }
   }
 
-  /// Returns the file's journal mode; from its header, where the connection opened it as immutable.
+  /// Returns the file's journal mode. If the file was opened as immutable, its header is read for that.
   /// - Throws: ``SQLError`` when the file cannot be read.
   public func journalMode() throws -> String {
     guard connection.configuration.access == .immutable else {

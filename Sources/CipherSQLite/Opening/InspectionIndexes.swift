@@ -3,7 +3,7 @@
 
 private import Foundation
 
-/// The files next to which inspections of this process have an index that no other process needs.
+/// The files whose index an inspection of this process removes when it ends.
 ///
 /// May be used from any thread, and from the handler of a dispatch source; not from a POSIX signal
 /// handler.

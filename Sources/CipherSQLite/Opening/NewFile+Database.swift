@@ -2,8 +2,9 @@
 // does not get its name.
 
 extension NewFile {
-  /// Verifies that the file is a complete database: its log is empty, it has as many pages as its header
-  /// states, and every page authenticates under the key. No connection may have it open any more.
+  /// Verifies that the file is a complete database: its log and its journal are empty, it has as many
+  /// pages as its header states, it begins with its salt unless its header is in clear, and every page
+  /// authenticates under the key. No connection may have it open any more.
   /// - Parameters:
   ///   - unlocked: Its key; nil for a clear-text file, whose structure is checked instead.
   ///   - source: A connection that has the functions and collations that the database's schema uses.

@@ -17,7 +17,8 @@ final class FileProbe {
   /// - Parameters:
   ///   - path: The file.
   ///   - seconds: How long to wait for a process that is replacing it; nil takes no lock.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/journalNamesAnother(file:)``;
+  ///   as ``RawFile/open(_:forWriting:)``.
   init(_ path: DatabasePath, seconds: Double?) throws {
     self.path = path
     try HotJournal.checkSuperJournal(of: path)
@@ -45,8 +46,9 @@ final class FileProbe {
   func state(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
     -> FileState
   {
-    // The engine treats a file of one byte as empty, because it creates such files itself; empty files
-    // were refused before.
+    // The size comes from the engine's VFS, which reports a file of one byte as 0, because on some
+    // systems it writes one byte into an empty file. The caller has refused empty files already, so 0
+    // means one byte here.
     guard let header else {
       return .foreign(reason: "it has only \(counted(max(1, file.byteCount), "byte"))")
     }
@@ -122,8 +124,8 @@ final class FileProbe {
 }
 
 extension UnlockedKey {
-  /// Whether one of up to 64 pages from all over a file, except the first, has the correct HMAC under
-  /// this key.
+  /// Whether any page of a sample has the correct HMAC under this key. The sample is up to 64 pages from
+  /// all over a file, without the first page.
   func verifiesSample(of file: borrowing RawFile) -> Bool {
     let size = profile.pageBytes
     let last = file.byteCount / size
@@ -141,8 +143,9 @@ extension UnlockedKey {
 extension FileState {
   /// Determines the state of a file under a key, thoroughly.
   ///
-  /// Costs one key derivation when the file has the engine's own settings, two when it has the settings
-  /// of the other major version, and up to five when the key is wrong.
+  /// A passphrase costs one derivation when the file has the engine's own settings, two when it has the
+  /// settings of the other major version, and up to five when the passphrase is wrong. If none of these
+  /// five has the hash and rounds of `profile`, there is one derivation more, and it is tried first.
   /// - Parameters:
   ///   - path: The file.
   ///   - key: The key; not one that is stored in a key file.

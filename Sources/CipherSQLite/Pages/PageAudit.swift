@@ -29,8 +29,8 @@ enum PageWriting {
 /// Checks the pages of an open file against one key.
 struct PageAudit {
   private static let pagesAtOnce = 256
-  /// The number of pages from which several cores share the work: fewer are checked before another core
-  /// starts.
+  /// The number of pages from which several cores share the work. One core checks fewer pages in less
+  /// time than another core takes to start.
   private static let minimumSharedPages = 64
   private static let maximumDamagedPages = 100
 
@@ -55,7 +55,8 @@ struct PageAudit {
     var first = 1
     var pause = 0.001
     while damaged.count < Self.maximumDamagedPages {
-      // Queried before the pages are read: pages that are read after the end of writing are final.
+      // The state is queried before the pages are read: pages that are read after the end of writing are
+      // final.
       let state = writing()
       if state == .failed { return nil }
       let total = unsafe (size(of: file) + pageBytes - 1) / pageBytes

@@ -77,7 +77,9 @@ extension ConnectionPool {
   ///   - progress: As for ``rekey(to:progress:)``.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while connections of other processes, or a
   ///   read of this pool, are open; ``SQLError/cipherSettingsMismatch(file:profile:)`` for settings that
-  ///   this engine does not support.
+  ///   this engine does not support; ``SQLError/sameKey(file:)`` when neither the key nor the settings
+  ///   differ; ``SQLError/nestedWrite(file:)``; ``SQLError/ownerWouldChange(file:)``,
+  ///   ``SQLError/severalNames(file:count:)``; what `progress` throws.
   public func rekey(
     to newKey: Key, profile: CipherProfile, progress: ((Int, Int) throws -> Void)? = nil
   ) throws {

@@ -13,7 +13,9 @@ public final class ConnectionPool: Sendable {
   public struct Configuration: Sendable {
     /// The settings of the writer. Readers have the same, with read-only access and their own cache size.
     public var connection = Connection.Configuration()
-    /// The maximum of readers in use at once; the layer above may use two for one read. Default 4.
+    /// The maximum number of readers in use at once; the layer above may use two for one read. Default 4.
+    /// Two calls may exceed it: ``ConnectionPool/withReader(_:)`` if no reader is free, and
+    /// ``ConnectionPool/snapshot()``.
     public var readers = 4
     /// The page cache of each reader, in bytes. Default 16 MiB.
     public var readerCacheBytes = 16 << 20

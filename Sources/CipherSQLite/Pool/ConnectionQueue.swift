@@ -37,7 +37,7 @@ public final class ConnectionQueue: Sendable {
   ///   - key: Its key; a ``Key/provider(_:)`` must be resolved before.
   ///   - configuration: Access, time-outs, cache.
   ///   - prepare: Called with the connection before anything else: for SQL functions and the like.
-  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
+  /// - Throws: As ``Connection/open(_:key:configuration:)``; what `prepare` throws.
   public init(
     path: String, key: Key, configuration: Connection.Configuration = .init(),
     prepare: (Connection) throws -> Void = { _ in }
@@ -80,9 +80,9 @@ public final class ConnectionQueue: Sendable {
 
   /// Runs `body` on the connection, after the calls that were made before.
   ///
-  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a cancelled call
-  /// that has not begun never runs. If a task that is created inside `body` calls the queue, that call
-  /// runs after `body`: `body` must not wait for it.
+  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a cancelled
+  /// call that has not begun never runs. If a task that is created inside `body` calls the queue, that
+  /// call runs after `body`: `body` must not wait for it.
   /// - Parameter body: Uses the connection during the call only.
   /// - Returns: What `body` returns.
   /// - Throws: ``SQLError/closed(file:)``; `CancellationError`; what `body` throws.
@@ -127,7 +127,8 @@ public final class ConnectionQueue: Sendable {
   /// - Parameters:
   ///   - newKey: The new key.
   ///   - progress: As for ``Connection/rekey(to:progress:)``.
-  /// - Throws: As ``Connection/rekey(to:progress:)``. The queue is closed after a failure of the engine.
+  /// - Throws: As ``Connection/rekey(to:progress:)``, and ``withConnection(_:)``. If the change
+  ///   fails after the engine has begun to write, the queue is closed.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try withConnection { try $0.rekey(to: newKey, progress: progress) }
   }
@@ -135,8 +136,8 @@ public final class ConnectionQueue: Sendable {
   /// Stops the running statement, from any thread: it ends with ``SQLError/interrupted``.
   public func interrupt() { running.withLock { $0?.interrupt() } }
 
-  /// Closes the connection after the calls that were made before. Later calls throw
-  /// ``SQLError/closed(file:)``.
+  /// Closes the connection after the calls that were made before; inside a call of this queue, at once.
+  /// Later calls throw ``SQLError/closed(file:)``.
   public func close() {
     let body = { [slot] in
       slot.connection?.close()

@@ -1,9 +1,9 @@
 // A queue whose calls run one after another, and which can check whether the caller is inside a call.
 //
 // It does not attach a value to the queue (`setSpecific`). Dispatch releases such a value with a block
-// from a cache of the thread that releases the queue. On Linux that cache is used after it was freed when
-// the thread is ending, as when a thread of Foundation has the last reference to a store: memory is
-// corrupted.
+// from a cache of the thread that releases the queue. If that thread is ending, as when a thread of
+// Foundation has the last reference to a store, Dispatch on Linux uses the cache after it was freed, and
+// memory is corrupted.
 
 private import Dispatch
 private import Foundation

@@ -1,11 +1,12 @@
 // One state of the file for many reads, while others write.
 
 extension ConnectionPool {
-  /// Returns the file's present state: every read of the result sees it, however much is written
-  /// meanwhile.
+  /// Returns a snapshot of the file: every read of the snapshot sees the present state, however much is
+  /// written meanwhile.
   ///
   /// Uses an additional connection beyond the pool's readers, opened in under a millisecond. The log
-  /// cannot be restarted while a snapshot is open, so it grows with each write: close it soon.
+  /// cannot be restarted while a snapshot is open, so the log grows with each write: close the snapshot
+  /// soon.
   /// - Returns: The snapshot.
   /// - Throws: ``SQLError/closed(file:)``; ``SQLError``, as ``Connection/open(_:key:configuration:)``
   ///   does.
@@ -31,7 +32,7 @@ extension ConnectionPool {
 /// let total = try await snapshot.read {
 ///   try $0.value("SELECT sum(amount) FROM entries")
 /// }
-/// // They add up to it, whatever was written meanwhile.
+/// // The amounts add up to the total, whatever was written meanwhile.
 /// let lines = try await snapshot.read { try $0.rows("SELECT * FROM entries") }
 /// snapshot.close()
 /// ```
@@ -85,8 +86,8 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// Releases the state, after the reads that were called before. Also happens when the object is
-  /// deallocated.
+  /// Releases the state, after the reads that were called before; inside a read of this snapshot, at
+  /// once. Also happens when the object is deallocated.
   public func close() {
     if queue.isInside { return Self.release(slot, readers) }
     queue.sync { Self.release(slot, readers) }

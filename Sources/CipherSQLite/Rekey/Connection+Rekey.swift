@@ -20,24 +20,26 @@ extension Connection {
   ///     and when verified. It is first called with 0 pages done, and from another thread while pages are
   ///     written. If it throws before the commit, the transaction is rolled back and the old key stays. If
   ///     it throws later, only the verification ends.
-  /// - Throws: With the old key still in effect: ``SQLError/busy(file:waitedSeconds:holders:)`` when another
-  ///   connection keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
+  /// - Throws: With the old key still in effect: ``SQLError/busy(file:waitedSeconds:holders:)`` when
+  ///   another connection keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
   ///   ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``;
-  ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)`` for
-  ///   damage that existed before; ``SQLError/folderNotWritable(folder:)`` when no journal can be created;
-  ///   what `progress` throws; ``SQLError/diskFull(file:)``; ``SQLError/verificationFailed(file:reason:)``
-  ///   when the engine reported success but changed nothing, and the disk is not full. If nothing was
-  ///   written yet, this connection can still be used. Once the engine has begun to write, an error closes
-  ///   the connection, because another write through it could leave a file that no key opens. With the new
-  ///   key in effect: ``SQLError/rekeyDamaged(file:pages:)`` when the written pages could not be read back;
+  ///   ``SQLError/readOnly(file:)`` for a connection that is not open for writing;
+  ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)``
+  ///   for damage that existed before; ``SQLError/folderNotWritable(folder:)`` when no journal can be
+  ///   created; what `progress` throws; ``SQLError/diskFull(file:)``;
+  ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success but changed
+  ///   nothing, and the disk is not full. If nothing was written yet, this connection can still be used.
+  ///   Once the engine has begun to write, an error closes the connection, because another write through
+  ///   it could leave a file that no key opens. With the new key in effect:
+  ///   ``SQLError/rekeyDamaged(file:pages:)`` when the written pages could not be read back;
   ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try rekey(to: newKey, gate: CommitGate(), progress: progress)
   }
 
   /// Encrypts the file under a new key, with a gate by which another thread can stop the change.
-  /// - Throws: As above; `CancellationError` when another thread stopped the change at the gate before the
-  ///   commit.
+  /// - Throws: As ``rekey(to:progress:)``; `CancellationError` when another thread stopped the change at
+  ///   the gate before the commit.
   package func rekey(to newKey: Key, gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws {
     try checkOpen()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }

@@ -9,7 +9,7 @@ extension KeyFile {
   /// - Returns: The number of the ``Generation``; nil when no data key opens the database, when it is not
   ///   encrypted, or when its header is in clear, so that its salt is not in the file.
   /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file
-  ///   has changed since it was opened.
+  ///   is damaged, or was replaced or got another data key since it was opened.
   public func generation(of database: String) throws -> Int? {
     let file = try DatabasePath(database)
     try PathState.existing(file)

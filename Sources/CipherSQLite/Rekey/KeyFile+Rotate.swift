@@ -6,12 +6,13 @@ extension KeyFile {
   /// own method, which is documented in more detail:
   /// ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
   /// - Parameters:
-  ///   - connection: The open database. It continues under the new key. If the engine fails, it is closed.
+  ///   - connection: The open database. It continues under the new key. If the change fails after the
+  ///     engine has begun to write, the connection is closed.
   ///   - secrets: The secrets of the slots to keep, by slot name.
   ///   - dropsOthers: Whether slots without a secret in `secrets` may be removed.
   ///   - progress: As for ``Connection/rekey(to:progress:)``; if it throws before the commit, the old key
   ///     stays.
-  /// - Returns: The file under its new key.
+  /// - Returns: The key file with its new data key.
   /// - Throws: As the method for a pool, and as ``Connection/rekey(to:progress:)``.
   public func rotate(
     _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool = false,

@@ -6,8 +6,8 @@ public import Foundation
 
 /// A value of a row that was fetched and not decoded yet.
 ///
-/// It is valid as long as the object retains the row, and is created and used inside property accessors
-/// only.
+/// It is valid as long as the object whose property is read retains the row. Only property accessors
+/// create and use it.
 @safe public struct RowCell {
   // The first byte of the row's cells, and of this cell. The object whose property is read retains the
   // row's page for longer than the cell lives. A RowPacker or RowDraft wrote the cells, their tags, and

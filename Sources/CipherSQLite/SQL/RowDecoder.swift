@@ -6,12 +6,13 @@ extension Row {
   /// Decodes the row as a value, with one column for each key.
   ///
   /// Columns are found by name, ignoring case; an optional is nil if its column is missing or NULL. A value
-  /// that is not a number, text, bytes, a date or a wrapper of one of these (such as an enum with a raw
-  /// value) is decoded from JSON, which is how ``RowEncoder`` writes it.
+  /// that is not ``SQLConvertible`` (a number, text, bytes, a date) or a wrapper of such a value (an enum
+  /// with a raw value) is decoded from JSON, which is how ``RowEncoder`` writes it. If `type` itself is
+  /// ``SQLConvertible``, the value is that of the first column.
   /// - Parameter type: The type of the value.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, with the column in its path; ``SQLError`` for a type that is read from
-  ///   the first column alone.
+  /// - Throws: `DecodingError`, with the column in its path, or for a missing column as its key;
+  ///   ``SQLError`` for a type that is read from the first column.
   public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let type = type as? any SQLConvertible.Type, let value = try convert(type) as? Value { return value }
     return try Value(from: RowDecoder(row: self))
@@ -76,7 +77,8 @@ private struct RowContainer<Column: CodingKey>: KeyedDecodingContainerProtocol {
   private func unsupported(_ key: Column) -> DecodingError {
     .dataCorruptedError(
       forKey: key, in: self,
-      debugDescription: "Nested containers are read from JSON. Decode them as a type of their own.")
+      debugDescription:
+        "A row has no nested containers. Decode the column as a type of its own, which is read from JSON.")
   }
 }
 

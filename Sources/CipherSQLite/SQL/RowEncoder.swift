@@ -16,7 +16,8 @@ public struct RowEncoder: Sendable {
   /// Returns the columns of a value, in the order in which the value encodes its keys.
   /// - Parameter value: The value.
   /// - Returns: Names and values of the columns.
-  /// - Throws: `EncodingError` when the value has no keys, and what its `encode(to:)` throws.
+  /// - Throws: `EncodingError` when the value has no keys, or encodes into a nested container; what its
+  ///   `encode(to:)` throws.
   public func encode(_ value: some Encodable) throws -> [(name: String, value: SQLValue)] {
     let columns = Columns()
     try value.encode(to: KeyedRow(columns: columns, dates: dates))
@@ -29,7 +30,7 @@ extension SQLArguments {
   /// - Parameters:
   ///   - value: The value.
   ///   - dates: The strategy for dates; pass the one of the connection's configuration.
-  /// - Throws: `EncodingError`.
+  /// - Throws: As ``RowEncoder/encode(_:)``.
   public init(encoding value: some Encodable, dates: DateStrategy = .secondsSince1970) throws {
     let columns = try RowEncoder(dates: dates).encode(value)
     self.init(Dictionary(columns.map { ($0.name, $0.value) }) { $1 })
@@ -108,7 +109,7 @@ private struct RowContainer<Column: CodingKey>: KeyedEncodingContainerProtocol {
   mutating func superEncoder(forKey key: Column) -> any Encoder { KeyedRow(columns: columns, dates: dates) }
 }
 
-/// Encodes one column: stores the single value that is encoded into it.
+/// Encodes one column: stores the single value that is encoded into this encoder.
 private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
   let dates: DateStrategy
   let codingPath: [any CodingKey]
@@ -159,7 +160,9 @@ private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingCo
     error
       ?? EncodingError.invalidValue(
         value as Any,
-        .init(codingPath: path, debugDescription: "A row needs a value with a key for each column."))
+        .init(
+          codingPath: path,
+          debugDescription: "A row needs a value with a key for each column, and has no nested containers."))
   }
 
   func encodeNil() throws { throw failure(nil) }

@@ -8,9 +8,10 @@
 /// try connection.execute("INSERT INTO students(name) VALUES (\(name))")
 /// // runs: INSERT INTO students(name) VALUES (?)
 /// ```
-/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` becomes `?, ?, ?`, and another ``SQL`` is
-/// inserted with its values. Run-time text cannot be interpolated; pass it to the methods with the label
-/// `sql:`. Interpolations for this package's own modules are in SQL+Building.
+/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` becomes `?, ?, ?`, and another ``SQL``
+/// is inserted with its values. An interpolated `String` is a bound value. SQL text that is built at run
+/// time cannot be interpolated; pass it to the methods with the label `sql:`. Interpolations for this
+/// package's own modules are in SQL+Building.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
   /// The text, with `?` for each value.
   public private(set) var text: String
@@ -101,14 +102,15 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 
   /// Creates a fragment from text with the placeholders of C's `printf`, each of which gets one bound value.
   ///
-  /// `%@` and `%s` accept any value; `%d %i %u %ld %lld %lu %llu` an integer; `%f %g %e %lf` a number;
-  /// `%%` is a per cent sign. For code that used `executeUpdateWithFormat:`.
+  /// `%@` and `%s` accept any value; `%d %i %u %ld %li %lu %lld %lli %llu %qd %zd %zu` an integer or nil;
+  /// `%f %F %g %G %e %E %lf` a number or nil; `%%` is a per cent sign. For code that used
+  /// `executeUpdateWithFormat:`.
   ///
   /// - Parameters:
   ///   - format: The text.
   ///   - values: One value for each placeholder.
-  /// - Throws: ``SQLError/format(position:reason:sql:)`` at a placeholder that is unknown or does not
-  ///   match its value, or when the numbers of placeholders and values differ.
+  /// - Throws: ``SQLError/format(position:reason:sql:)`` at a placeholder that is unknown or incomplete,
+  ///   or does not match its value, or when the numbers of placeholders and values differ.
   public init(format: StaticString, _ values: (any SQLConvertible)?...) throws {
     var formatter = FormatReader(text: "\(format)", values: values)
     try formatter.read()

@@ -4,8 +4,8 @@ public import Foundation
 
 /// A type whose values can be bound to a parameter and read from a column.
 ///
-/// The standard types conform, and so do their optionals: nil is NULL. An enum whose raw value conforms only
-/// needs to declare it:
+/// The standard types conform, and so do their optionals: nil is NULL. If the raw value of an enum
+/// conforms, the enum only has to declare its conformance:
 /// ```swift
 /// enum Mood: String, SQLConvertible { case calm, cross }
 /// ```
@@ -66,7 +66,7 @@ extension Float: SQLConvertible {}
 extension Bool: SQLConvertible {
   /// Returns 1 or 0.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .integer(self ? 1 : 0) }
-  /// Returns an integer as a Boolean; all values but 0 are true, as in SQLite.
+  /// Returns an integer as a Boolean; all integers but 0 are true, as in SQLite. nil for other values.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Bool? {
     if case .integer(let value) = value { value != 0 } else { nil }
   }
@@ -130,7 +130,7 @@ extension Date: SQLConvertible {
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
   /// Returns NULL for nil.
   public func sqlValue(dates: DateStrategy) -> SQLValue { self?.sqlValue(dates: dates) ?? .null }
-  /// Returns nil for NULL.
+  /// Returns `.some(nil)` for NULL; nil for a value that cannot be converted to `Wrapped`.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Wrapped?? {
     if value.isNull { return .some(nil) }
     return Wrapped.from(value, dates: dates).map { .some($0) }

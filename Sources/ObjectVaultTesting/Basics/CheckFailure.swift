@@ -3,8 +3,8 @@
 /// The error of a check that failed: which check, at which place, and what it found.
 ///
 /// Swift Testing and XCTest both print the `description` of an error that a test throws, so a test needs
-/// only `try`. The text may contain values of generated objects, but never those of a file that the test
-/// was given.
+/// only `try`. The text may contain values of generated objects, but no value from a file that the test
+/// passes to a check.
 public struct CheckFailure: Error, Sendable, Hashable {
   /// The check, such as `checkEveryPath`.
   public let check: String

@@ -27,8 +27,8 @@ package final class TestFolder: Sendable {
 /// rollback journal.
 private let databaseFileSuffixes = ["", "-wal", "-journal"]
 
-/// Copies the files of a database as they are, as a process would leave them that is killed at this
-/// moment.
+/// Copies the files of a database as they are: as a process that is killed at this moment would leave
+/// them.
 ///
 /// Closing a file releases all locks that this process has on it. Use this only for a file that no other
 /// process uses.

@@ -32,8 +32,8 @@ struct ValueChange: CustomStringConvertible {
     }
   }
 
-  /// Returns the position from which a value is shown: 0, or shortly before the first difference if that
-  /// would not be visible.
+  /// Returns the position from which a value is shown: 0 if the first difference, at `place`, is then in
+  /// the first half of what is shown; otherwise a position shortly before the difference.
   private static func start(_ place: Int, showing shown: Int) -> Int {
     place < shown / 2 ? 0 : place - shown / 4
   }

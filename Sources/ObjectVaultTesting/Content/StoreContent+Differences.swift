@@ -40,8 +40,8 @@ struct ContentComparison {
     (self.showsValues, self.mayLose) = (showsValues, mayLose)
   }
 
-  /// The differences, as sentences. With `names`, three things are no differences: added rows, values that
-  /// a step computed anew, and what a step dropped.
+  /// The differences, as sentences. With `names`, these are no differences: added rows and links, values
+  /// that a step computed anew, and what a step dropped.
   var differences: [String] {
     var lines: [String] = []
     for (entity, rows) in before.objects.sorted(by: { $0.key < $1.key }) {
@@ -55,8 +55,8 @@ struct ContentComparison {
     return lines + missingLinks + changedOrders
   }
 
-  /// Relationships whose members are in another order. Added and removed members are reported by their
-  /// objects and links.
+  /// Relationships whose members are in another order. Added and removed members are reported as
+  /// differences of objects and links.
   private var changedOrders: [String] {
     before.orders.sorted { $0.key < $1.key }.compactMap { name, members in
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
@@ -158,7 +158,7 @@ struct ContentComparison {
   }
 
   /// Returns whether an object at one end of a link was of an entity that was dropped. The relationship
-  /// itself still exists when the dropped one is a subentity of its source or destination.
+  /// itself still exists when the dropped entity is a subentity of its source or destination.
   private func isDropped(_ link: StoreContent.Link, of name: String) -> Bool {
     guard names != nil, let entities = before.linkEntities[name] else { return false }
     func isDropped(_ id: Int64, _ branch: [String]) -> Bool {

@@ -19,7 +19,7 @@ internal import ObjectVault
 /// A separate connection reads what is committed at that moment. The versions of rows are not included.
 /// All of it is in memory, so it is meant for the small stores of tests.
 public struct StoreContent: Sendable, Hashable {
-  /// Stored values by property: attributes, and to-ones as the id of their target.
+  /// Stored values other than nil, by property: attributes, and to-ones as the id of their target.
   public typealias Values = [String: SQLValue]
 
   /// A link of a many-to-many relationship.
@@ -43,7 +43,8 @@ public struct StoreContent: Sendable, Hashable {
   /// The members of each ordered relationship, by its name, such as `Album.songs`: for the id of each
   /// owner, the ids of its members in their order. Owners without members are omitted.
   public let orders: [String: [Int64: [Int64]]]
-  /// The entities whose objects the links of a many-to-many relationship may connect, by its name.
+  /// The entities whose objects the links of a many-to-many relationship may connect, by the
+  /// relationship's name.
   let linkEntities: [String: LinkEntities]
 
   /// The entities whose objects may be at the ends of a link: at each end one entity and its subentities.
@@ -65,7 +66,8 @@ extension StoreContent {
   /// - Parameters:
   ///   - url: The file of the store.
   ///   - key: The key of the store.
-  /// - Throws: `SQLError` for the file and the key; `StoreError.notAStore`.
+  /// - Throws: `SQLError` for the file and the key; `StoreError.notAStore`,
+  ///   `StoreError.bookkeepingDamaged`.
   public init(at url: URL, key: Key) throws {
     let connection = try Connection.open(url.path, key: key)
     defer { connection.close() }

@@ -1,5 +1,5 @@
-// Copies the files of a database while a connection works on it. Each copy is what a process leaves that
-// is killed at that moment.
+// Copies the files of a database while a connection works on it. Each copy is what the process would
+// leave if it were killed at that moment.
 
 package import CipherSQLite
 package import Foundation
@@ -64,7 +64,7 @@ package final class CrashWatch: Sendable {
   package func leave(_ connection: Connection) { connection.onStatement(nil) }
 
   /// Returns the numbers of the moments to try: all, or `most` of them, spread evenly and including the
-  /// first and the last.
+  /// first and, if `most` is above 1, the last.
   static func moments(of count: Int, most: Int) -> [Int] {
     guard count > most else { return count > 0 ? Array(1...count) : [] }
     guard most > 1 else { return Array((1...count).prefix(max(0, most))) }

@@ -32,7 +32,7 @@ public enum SaveFault: Sendable, Hashable {
   /// One write or sync fails as on a faulty disk: `SQLError.engine` with the code 10 (`SQLITE_IOERR`).
   /// Later ones succeed.
   case ioError(at: SaveMoment)
-  /// The disk is full from this write on: `SQLError.diskFull`, whenever something is written.
+  /// The disk is full from this moment on: `SQLError.diskFull`, whenever something is written.
   case noSpace(from: SaveMoment)
   /// The file cannot grow by more than this number of pages: `SQLError.diskFull`. Data that fits into
   /// free or partly filled pages is still written.

@@ -59,8 +59,8 @@ struct SaveCounts: Sendable, Codable {
   }
 
   /// Returns the moments to try for a run with these counts, spread evenly: up to `most` writes,
-  /// alternately before the write and in the middle of it; up to a quarter as many syncs; the commit, and
-  /// the moment after it.
+  /// alternately before the write and in the middle of it; up to a quarter as many syncs, but at least
+  /// one if there is any; the commit, and the moment after it.
   func moments(most: Int) -> [SaveMoment] {
     CrashWatch.moments(of: writes, most: most).enumerated().map {
       $0.isMultiple(of: 2) ? .write($1) : .halfWrite($1)

@@ -23,10 +23,9 @@ extension TestStore {
   /// store as it was, intact, and able to repeat the operation. The check finds changes that belong
   /// together but are in two transactions, and errors that are not passed on.
   /// - Parameters:
-  ///   - moments: The largest number of statements, and of writes of files, at which the operation is
+  ///   - moments: The largest number of statements, and of writes to files, at which the operation is
   ///     stopped. They are spread evenly.
-  ///   - body: The operation that writes. It runs some dozens of times, so it should change only the
-  ///     store.
+  ///   - body: The operation that writes. It runs dozens of times, so it should change only the store.
   /// - Throws: ``CheckFailure``; the error of `body` when nothing stops it.
   public func checkAllOrNothing(
     moments: Int = 16, _ body: @Sendable (Store) async throws -> Void

@@ -48,8 +48,8 @@
     /// - Parameters:
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.
-    ///   - moments: The largest number of writes at which it is killed, spread evenly. Some syncs and the
-    ///     commit are added.
+    ///   - moments: The largest number of writes at which the program is killed, spread evenly. Some
+    ///     syncs, the commit and the moment after it are added.
     ///   - limit: How long each run may take. A program that exceeds the limit is killed, and the check
     ///     fails.
     /// - Throws: ``CheckFailure`` with the moment.

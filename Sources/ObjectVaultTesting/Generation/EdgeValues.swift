@@ -70,8 +70,8 @@ extension AttributeType {
     String(repeating: "long text, ", count: 800),
   ]
 
-  /// Returns values of the type that differ from those of every other number; none when the type has no
-  /// more.
+  /// Returns values of the type for a number, which differ from the values for every other number; empty
+  /// when the type has no more values.
   func distinctValues(_ number: Int) -> [SQLValue] {
     guard self == .string else { return distinctValue(number).map { [$0] } ?? [] }
     // A rule may accept one of these and reject the others.

@@ -7,7 +7,8 @@ extension GeneratedObjects {
   /// Inserts the objects into a context of a store that was opened without classes. The caller saves.
   /// - Parameter context: The context.
   /// - Returns: The objects, in the order of ``all``.
-  /// - Throws: `StoreError.noEntity` when the store has another model; `StoreError.openedWithClasses`.
+  /// - Throws: `StoreError.noEntity`, `StoreError.noProperty` or `StoreError.propertyMisused` when the
+  ///   store has another model; `StoreError.openedWithClasses`.
   @discardableResult
   public func insert(into context: ObjectContext) throws -> [DynamicObject] {
     var places: [String: [Int]] = [:]

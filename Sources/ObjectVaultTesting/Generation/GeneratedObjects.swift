@@ -15,9 +15,9 @@ public import ObjectVault
 ///
 /// Optional attributes are nil in some objects and set in others. Values include limits, empty values,
 /// quotes and other scripts (``edgeValues(of:)``). Unique values occur once, and required ones are set.
-/// To-ones that refer to their own entity form circles, one-to-ones pair each object with one other, and
-/// to-manys have no member, one, or several. An entity has fewer objects when a unique value, such as a
-/// `bool`, does not allow more.
+/// To-ones that refer to their own entity form chains, or a circle if every object has a target.
+/// One-to-ones pair an object with at most one other, and to-manys have no member, one, or several. An
+/// entity has fewer objects when a unique value, such as a `bool`, does not allow more.
 ///
 /// This is a value: creating it opens nothing, and takes time proportional to the number of objects.
 public struct GeneratedObjects: Sendable, Hashable {
@@ -60,8 +60,8 @@ public struct GeneratedObjects: Sendable, Hashable {
   ///   - perEntity: The number of objects of each entity, at least 1.
   ///   - seed: The seed of the random numbers. Another seed gives other objects.
   ///   - links: How many relationships have a target.
-  ///   - values: The values of attributes that are not to be generated, by `Entity.attribute`, such as
-  ///     `["User.mood": ["calm"]]`.
+  ///   - values: The values that some attributes get instead of generated ones, by `Entity.attribute`,
+  ///     such as `["User.mood": ["calm"]]`.
   ///   - rules: The values that attributes may have, by `Entity.attribute`, such as
   ///     `["User.name": { $0 != "" }]`. Rules that classes declare with
   ///     ``/ObjectVault/Entity/check(_:_:)`` apply as well.

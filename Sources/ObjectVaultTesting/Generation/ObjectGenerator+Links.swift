@@ -63,7 +63,7 @@ extension ObjectGenerator {
     let isNil = position == 0 || Int.random(in: 0..<5, using: &random) == 0
     if !relationship.isRequired, links == .some, isNil { return nil }
     var first = Int.random(in: 0..<targets, using: &random)
-    // A to-one that refers to its own entity forms a circle through all objects.
+    // A to-one that refers to its own entity forms a circle through all objects, if none of them is nil.
     if relationship.destination == entity.name { first = (position + 1) % targets }
     for step in 0..<targets {
       let target = (first + step) % targets

@@ -48,8 +48,8 @@ struct ObjectGenerator {
       isStable = true
       for entity in schema.entities {
         for relationship in entity.relationships where relationship.isRequired {
-          // An entity that shares unique values with others may have no objects. Then no object can
-          // require one.
+          // An entity that shares unique values with others may have no objects. Then there can be no
+          // object that requires one of them.
           if members(of: relationship.destination).isEmpty, !members(of: entity.name).isEmpty {
             for kind in schema.kinds(of: entity.name) { counts[kind] = 0 }
             isStable = false

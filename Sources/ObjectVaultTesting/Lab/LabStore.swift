@@ -16,8 +16,8 @@ public import ObjectVault
 /// let author = try new.object(text)[toOne: "user"]?.id
 /// ```
 ///
-/// Its calls block while they work. It may be used from any task. The file is removed when the value is
-/// released.
+/// Its synchronous calls block while they work. It may be used from any task. The file is removed when
+/// the value is released.
 public final class LabStore: Sendable {
   package static let fileName = "lab.store"
 
@@ -163,9 +163,9 @@ public final class LabStore: Sendable {
 
   // MARK: Migrating
 
-  /// Returns a copy of the store, migrated to another version as by the app, and verified: its model and
-  /// tables are those of the version, every page authenticates, references have targets, and values have
-  /// their types. This store does not change.
+  /// Returns a copy of the store, migrated to another version as the app would do it, and verified: its
+  /// model and tables are those of the version, every page authenticates, references have targets, and
+  /// values have their types. This store does not change.
   ///
   /// An earlier version is reached by rolling back steps. Data that the earlier model has no property for
   /// is lost.

@@ -13,7 +13,8 @@ extension MigrationLab {
   /// - Parameters:
   ///   - url: The file. If the store was not closed, its WAL (`-wal`) has to be in the same folder.
   ///   - key: Its key; by default the lab's.
-  /// - Throws: ``CheckFailure``; `SQLError.notFound`, and the errors of opening the file.
+  /// - Throws: ``CheckFailure``, also for a file that does not exist or cannot be opened; the error of
+  ///   copying the file.
   public func checkGolden(_ url: URL, key: Key? = nil) async throws {
     var lab = self
     if let key { lab = MigrationLab(self, key: key) }
@@ -43,7 +44,7 @@ extension MigrationLab {
         throw CheckFailure(
           "", at: "", findings: ["\(url.path) cannot be decrypted with the given key"],
           advice: hasKey
-            ? "Check the key, and check with store-migrate info that the file is a store."
+            ? "Check the key, and check that the file is a store."
             : "Pass the key of the file: checkGolden(url, key: .passphrase(…)). The default is the lab's "
               + "key, which is random."
         )

@@ -9,9 +9,9 @@ extension MigrationLab {
   /// or completely migrated.
   ///
   /// In one run, the files are copied after statements: a process that is killed there would leave them
-  /// so. A small cache makes the engine write pages before the commit in that run. In the other runs the
-  /// engine ends a statement, refuses the commit, lets a write or a sync of a file fail, or finds the disk
-  /// full. After each stop, the store is opened, compared, and migrated to the end.
+  /// so. A small cache makes the engine write pages before the commit in that run. In the other runs, the
+  /// engine interrupts a statement, refuses the commit, makes a write or a sync of a file fail, or finds
+  /// the disk full. After each stop, the store is opened, compared, and migrated to the end.
   ///
   /// The old store has to be exactly as it was. A migrated store is compared with one whose migration was
   /// not stopped: its version, objects and links; and, for objects that existed before, the values and
@@ -21,7 +21,7 @@ extension MigrationLab {
   /// A power loss that keeps some writes and loses others is not tested.
   /// - Parameters:
   ///   - version: The version of the store before the migration.
-  ///   - moments: The largest number of statements, and of writes of files, at which the migration is
+  ///   - moments: The largest number of statements, and of writes to files, at which the migration is
   ///     stopped. They are spread evenly.
   /// - Throws: ``CheckFailure`` with the moment.
   public func checkKilledAnywhere(from version: LabVersion = 1, moments: Int = 16) async throws {
@@ -133,7 +133,7 @@ private struct MigrationTrial {
     try require(file.url, isOldStoreOr: after, at: "\(fault)")
   }
 
-  /// The end of an advice, with the app's functions to examine: unlike a step's SQL, such a function can
+  /// The end of the advice, with the app's functions to examine: unlike a step's SQL, such a function can
   /// leave the transaction.
   private var calls: String {
     let calls = lab.calls(after: before.version)
@@ -172,7 +172,7 @@ private struct MigrationTrial {
     }
   }
 
-  /// Returns whether a store is what it becomes when the migration is not stopped.
+  /// Returns whether a store equals one whose migration was not stopped.
   private func isMigrated(_ found: StoreContent, as after: StoreContent) -> Bool {
     found.version == after.version && differences(of: found, from: after).isEmpty
   }

@@ -57,8 +57,8 @@ extension MigrationLab {
   /// equal, and so is the number of rows that the steps make.
   ///
   /// Both have run the same steps: the new store in one run, the migrated one first up to the first
-  /// version, and then the others. The check finds steps that make other rows each time, for example with
-  /// `random()`, or with a function of the app that keeps a state.
+  /// version, and then the others. The check finds steps that make different rows each time, for example
+  /// with `random()`, or with a function of the app that keeps a state.
   /// - Throws: ``CheckFailure`` with each difference, and the step after which it begins.
   public func checkCreatedEqualsMigrated() async throws { try await checkCreatedEqualsMigrated { _ in } }
 

@@ -62,7 +62,8 @@ extension MigrationLab {
   private static let ours =
     "No step of an app can cause this: it is a fault of ObjectVault. Report it with the steps."
 
-  /// How long one of the two waits for the other, in seconds: a machine may be busy with other tests.
+  /// How long one of two processes waits for the other, in seconds. It is long, because a machine may be
+  /// busy with other tests.
   private static let patience = 120.0
 
   /// Opens or migrates the store, and returns the steps that ran.
@@ -82,7 +83,7 @@ extension MigrationLab {
 
   package func checkBystander(_ bystander: Store, on file: FolderFile, at place: String) async throws {
     let before = try StoreContent(at: file.url, key: key)
-    // Objects of the old model, which an app writes that does not notice the migration.
+    // Objects of the old model, as an app would write them that has not noticed the migration.
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
     do {
       try await objects.write(to: bystander)

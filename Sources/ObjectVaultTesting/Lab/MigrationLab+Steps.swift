@@ -5,7 +5,7 @@ private import CipherSQLite
 internal import ObjectVault
 
 extension MigrationLab {
-  /// Checks for each step that rebuilds a table that the rows which refer to the table still exist, and
+  /// Checks, for each step that rebuilds a table, that the rows which refer to the table still exist, and
   /// refer to the same rows.
   ///
   /// Rebuilding a table drops it. Unless that is prevented, the drop also deletes the rows whose reference
@@ -36,9 +36,9 @@ extension MigrationLab {
     }
   }
 
-  /// Runs each step that can be rolled back up, down and up again, with generated objects. After the
-  /// rollback, the content has to be the one before the step; after the second run, the one after the
-  /// first. The rollback also keeps objects that were made after the step.
+  /// Runs each reversible step up, down and up again, with generated objects. The content after the
+  /// rollback has to equal that before the step, and the content after the second run that after the
+  /// first run. The rollback must also keep objects that were made after the step.
   ///
   /// If SQL or Swift of a step's author computes values, those that the step writes are not compared; all
   /// others are. Irreversible steps are skipped. A rollback that rejects rows made after the step is not

@@ -1,9 +1,9 @@
 // The lab: an app's steps, and how stores of any version are filled. LabStore is a store at one version.
 //
 // The checks are in MigrationLab+Paths (from every version; created and migrated stores compared), +Steps
-// (each step: cascades, rollback), +Kills (stopped at every statement), +Files (stores that were shipped)
-// and +Processes (other processes that have the store open). +Findings, +Blame (the responsible step) and
-// +Names (names in a test's settings) serve all of them.
+// (each step: cascades, rollback), +Kills (stopped at statements and writes), +Files (stores that were
+// shipped) and +Processes (other processes that have the store open). +Findings, +Blame (the responsible
+// step) and +Names (names in a test's settings) serve all of them.
 
 public import CipherSQLite
 internal import Foundation
@@ -45,7 +45,7 @@ public struct MigrationLab: Sendable {
   /// `lab.rules["User.name"] = { $0 != "" }`. Rules that the app's classes declare with
   /// ``/ObjectVault/Entity/check(_:_:)`` apply as well.
   public var rules: [String: GeneratedObjects.Rule] = [:]
-  /// The entities whose objects steps delete on purpose, by their name before or after.
+  /// The entities whose objects steps delete on purpose, by their names before or after the steps.
   public var mayLoseRows: Set<String> = []
 
   /// Creates a lab of an app's steps and classes.

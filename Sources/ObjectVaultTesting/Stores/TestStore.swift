@@ -16,8 +16,8 @@ public import ObjectVault
 ///   schema, objects: GeneratedObjects(of: schema, perEntity: 100))
 /// ```
 ///
-/// It is the same store as the app's, with the same settings. Its key is random and raw, so opening takes
-/// a few milliseconds.
+/// It is an encrypted `Store` like the app's, with the default settings unless you pass others. Its key
+/// is random and raw, so opening takes a few milliseconds.
 public final class TestStore: Sendable {
   /// Where the file of a test store is.
   public enum Place: Sendable, Hashable {
@@ -47,7 +47,8 @@ public final class TestStore: Sendable {
   ///   - place: Where the file is.
   ///   - configuration: The settings of the store: cache, readers, time-outs.
   /// - Throws: The errors of
-  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``.
+  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``, and for `objects`
+  ///   those of ``GeneratedObjects/write(to:)``.
   public convenience init(
     _ schema: Schema, migrations: Store.Migrations = .creatingSchema, objects: GeneratedObjects? = nil,
     place: Place = .memory, configuration: Store.Configuration = Store.Configuration()

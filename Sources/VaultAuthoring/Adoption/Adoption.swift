@@ -6,8 +6,8 @@ public import ObjectVault
 
 /// What a file of another program becomes in a store. Rows keep their ids.
 ///
-/// It is determined by reading the file alone:
-/// ``ObjectVault/Store/planAdoption(of:key:profile:relationships:busyTimeout:)``.
+/// ``ObjectVault/Store/planAdoption(of:key:profile:relationships:busyTimeout:)`` determines this, and
+/// only reads the file.
 public struct Adoption: Sendable {
   /// The kind of program that made the file, as far as its tables show.
   public enum Origin: String, Sendable, Hashable, Codable {
@@ -24,7 +24,7 @@ public struct Adoption: Sendable {
     public let source: String
     /// The entity of its rows, or the relationship of its links, such as `Note.tags`.
     public let target: String
-    /// The number of its rows.
+    /// The number of the table's rows that become objects or links of the target.
     public let rows: Int64
   }
 
@@ -38,10 +38,14 @@ public struct Adoption: Sendable {
   public let notes: [String]
   /// What has no place in the model. It is lost, and the import is refused unless each loss is allowed.
   public let losses: [AdoptionLoss]
-  /// What no store can hold, a sentence each: nothing is imported while there is any.
+  /// What prevents the import, such as ids below 1, a sentence each. Nothing is imported while there is
+  /// any.
   public let obstacles: [String]
   let entities: [AdoptedEntity]
   let links: [AdoptedLinks]
+
+  /// The end of an error text, if no table of a file matches the steps.
+  package static let needsOwnSteps = "For this file, write steps of its own into a new folder"
 
   /// The first step of the store's migrations: `0001_adopted.migration`.
   public var step: MigrationStep {

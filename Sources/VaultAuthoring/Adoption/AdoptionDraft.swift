@@ -54,15 +54,15 @@ struct BackDraft {
 
 /// One end of a one-to-one or of a many-to-many.
 struct EndDraft {
-  /// The index of its entity.
+  /// The index of this end's entity in the draft.
   let place: Int
   /// The name of the relationship to the other end.
   let name: String
-  /// The expression for ids. In a one-to-one: the id of the other end's object, for a row of its own
-  /// entity. In a many-to-many: the id of its own object, for a row of the join table.
+  /// The expression for ids. In a one-to-one: the id of the object at the other end, for a row of this
+  /// end's entity. In a many-to-many: the id of the object at this end, for a row of the join table.
   let id: SQL
   var rule = DeleteRule.nullify
-  /// Its column; nil for none.
+  /// The column of this end; nil if it has none.
   var column: ForeignTable.Column?
   /// The expression for the positions of its members; nil for no order.
   var order: SQL?
@@ -159,7 +159,9 @@ struct AdoptionDraft {
             name: own, rows: hint.missing,
             reason: "their values are in external files that do not exist, and would be nil"))
       }
-      if let note = hint.note ?? reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
+      if let note = hint.note ?? reading.note {
+        notes.append("\(own), from the column \(table).\(column.name): \(note).")
+      }
       if column.isGenerated {
         notes.append(
           "\(own) was computed from other columns, and is now an attribute with the present values.")
@@ -170,7 +172,8 @@ struct AdoptionDraft {
     }
   }
 
-  /// Returns the default as a constant of the type. Adds a note and returns nil if it is no such constant.
+  /// Returns the default as a constant of the type; nil if there is none. For a default that is no such
+  /// constant, it adds a note and returns nil.
   private mutating func defaultValue(
     of column: ForeignTable.Column, as type: AttributeType, called name: String
   ) throws -> DefaultValue? {
@@ -199,6 +202,7 @@ struct AdoptionDraft {
   /// Adds a column as a to-one, with its inverse to-many.
   /// - Parameters:
   ///   - column: The column; nil if it is also the row id, which stays the id.
+  ///   - given: The expression for the stored value of the column.
   ///   - lookup: The expression for the id of the referenced row; NULL where there is none.
   mutating func addToOne(
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
@@ -240,7 +244,8 @@ struct AdoptionDraft {
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
-  /// Adds two columns that reference each other as a one-to-one. Only one column is kept: it has all links.
+  /// Adds two columns that reference each other as a one-to-one. Only one column is kept: it has all
+  /// links.
   mutating func addOneToOne(between first: EndDraft, and second: EndDraft) {
     var ends = [first, second].map { (end: $0, name: unique($0.name, in: $0.place)) }
     if !hasColumn(ends[0], beside: ends[1]) { ends.reverse() }
@@ -257,7 +262,8 @@ struct AdoptionDraft {
     }
   }
 
-  /// Whether an end of a one-to-one has the column: as the steps declare, or else if its name comes first.
+  /// Whether an end of a one-to-one has the column: the end for which the steps declare it, or else the
+  /// one that comes first by the name of its entity, and then by its own name.
   private func hasColumn(_ end: (end: EndDraft, name: String), beside other: (end: EndDraft, name: String))
     -> Bool
   {

@@ -1,5 +1,5 @@
-// Maps the rows of an imported file to the tables of the steps' model. Entities and properties are matched
-// by name regardless of case, because a file may not record the case.
+// Maps the rows of an imported file to the tables of the steps' model. Entities and properties are
+// matched by name regardless of case, because a file may not record the case.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -70,12 +70,11 @@ struct AdoptionFit {
     }
     return
       "no table of it matches an entity of the steps. The file has \(names(adoption.entities.map(\.name))); "
-      + "the steps have \(names(model.entities.map(\.name))). To write steps for this file, run schema "
-      + "import with a new folder"
+      + "the steps have \(names(model.entities.map(\.name))). \(Adoption.needsOwnSteps)"
   }
 
   /// The destinations that the steps declare for columns of a Core Data file, where they differ from the
-  /// adoption: by property, with an empty text for a number. The file does not record them.
+  /// adoption: by property, with an empty text for a number. The file does not record these destinations.
   static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
     guard adoption.origin == .coreData else { return [:] }
     let sources = adoption.entities.flatMap(\.all)

@@ -17,14 +17,15 @@ struct AdoptionPlace {
   /// The schema of the steps.
   let model: Schema
   private let properties: [String: Property]
-  /// The attribute `kind` of the steps, which stores the name of an object's entity; nil if there is none.
-  /// Steps that were made by a release without inheritance have it.
+  /// The attribute `kind` of the steps, which stores the name of an object's entity; nil if there is
+  /// none. Steps that were made by a release without inheritance have it.
   let kindName: String?
 
   init(_ source: AdoptedEntity, _ entity: EntityDescription, adoption: Schema, model: Schema) {
     (self.source, self.entity, self.adoption, self.model) = (source, entity, adoption, model)
     var properties: [String: Property] = [:]
-    // A table has each name once, and a value goes to its column, whichever entity declares it.
+    // A table has one column of each name. A value goes to the column of its name, whichever entity
+    // declares the property.
     for entity in model.hierarchy(of: entity) {
       for toOne in entity.relationships where toOne.hasColumn {
         properties[toOne.name.lowercased()] = .toOne(toOne)

@@ -13,7 +13,11 @@ struct AdoptionReader {
   ///   - relationships: The targets of to-ones that a Core Data file does not record; an empty target
   ///     denotes a number.
   ///   - steps: A model that also defines these targets, and the types of columns.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
+  ///   ``/ObjectVault/StoreError/noEntity(name:similar:)``,
+  ///   ``/ObjectVault/StoreError/noProperty(entity:property:similar:)`` and
+  ///   ``/ObjectVault/StoreError/propertyMisused(entity:property:reason:)`` for `relationships` that do
+  ///   not fit the file; ``/CipherSQLite/SQLError`` for the disk, memory or another process.
   static func adoption(
     _ file: ForeignFile, _ files: ExternalValues, relationships: [String: String], steps: Schema? = nil
   ) throws -> Adoption {
@@ -69,7 +73,7 @@ struct AdoptionReader {
 
   /// Opens a file.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine
-  ///   cannot read its tables.
+  ///   cannot read its tables; ``/CipherSQLite/SQLError`` for file and key.
   static func open(
     _ path: String, key: Key?, profile: CipherProfile?, busyTimeout: Double
   ) throws -> ForeignFile {
@@ -153,7 +157,8 @@ struct AdoptionRun {
           try run.check()
         }
       } catch SQLError.constraint(let message, _, _) {
-        // An unreadable external file may have left NULL in a required property; that is reported instead.
+        // An unreadable external file may have left NULL in a required property. Then the file is
+        // reported.
         try requireFilesRead()
         throw refused(
           "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step so that it fits "
@@ -174,8 +179,8 @@ struct AdoptionRun {
     try raiseMarks()
   }
 
-  /// Checks that no external file was unreadable: only values counted as missing, and allowed as a loss,
-  /// may be nil.
+  /// Checks that no external file was unreadable: a value may be nil only if its file was counted as
+  /// missing, which was allowed as a loss.
   private func requireFilesRead() throws {
     guard let reason = files.unread else { return }
     throw refused(

@@ -1,5 +1,5 @@
 // Reads a binary property list object by object. Foundation's reader does not return the UIDs that a
-// keyed archive consists of, and its unarchiver crashes on some that are invalid.
+// keyed archive consists of, and its unarchiver crashes on some invalid archives.
 
 internal import ObjectVault
 
@@ -72,7 +72,7 @@ struct BinaryPropertyList {
   }
 
   private func integer(at start: Int, power: Int) -> Value? {
-    // Integers of 16 bytes are not supported. Shorter ones than 8 bytes are unsigned, 8 bytes are signed.
+    // Integers of 16 bytes are not supported. Those of 8 bytes are signed, and shorter ones are unsigned.
     guard power < 4 else { return .other }
     guard start + (1 << power) <= table else { return nil }
     let bits = bytes[start..<start + (1 << power)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -110,7 +110,8 @@ struct BinaryPropertyList {
     return numbers
   }
 
-  /// An unsigned number. A number above Int32.max is refused: no offset or count in such a list is so high.
+  /// An unsigned number. A number above Int32.max is refused: no offset or count in such a list is so
+  /// high.
   private static func number(_ bytes: [UInt8], at start: Int, size: Int) -> Int? {
     guard start >= 0, size <= bytes.count, start <= bytes.count - size else { return nil }
     let bits = bytes[start..<start + size].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

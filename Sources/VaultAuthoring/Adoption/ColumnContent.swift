@@ -9,7 +9,8 @@ struct ColumnContent {
   let integers, reals, texts, blobs, nulls: Int64
   /// Integers other than 0 and 1, and integers that a double cannot represent exactly.
   let others, large: Int64
-  /// Texts that are no date or a more exact one than a date attribute holds, and texts that are no UUID.
+  /// Texts that are no date, or a date that is more exact than a date attribute can hold; and texts that
+  /// are no UUID.
   let undated, unidentified: Int64
   /// Blobs whose size is not 16 bytes.
   let oddBlobs: Int64
@@ -144,7 +145,8 @@ struct ColumnReading {
     return reading
   }
 
-  /// The reading as a given type; nil if some values do not fit, or if the reading by content is as good.
+  /// The reading as a given type; nil if some values do not fit. It is also nil for types whose values
+  /// have a form of their own, such as dates and UUIDs, because this function does not check that form.
   private static func fitting(_ content: ColumnContent, as type: AttributeType, _ value: SQL)
     -> ColumnReading?
   {

@@ -10,7 +10,7 @@ extension CoreDataAdoption {
     try draft.addAttributes(attributes.map(\.column), to: place, isCoreData: true, hints: hints)
   }
 
-  /// Records a loss for the order of a to-many whose to-one is not known.
+  /// Records a loss for the order of a to-many if it is not known which to-one is its inverse.
   mutating func checkOrders(of root: Int) throws {
     let table = draft.entities[root].table
     let toOnes = columns.filter { $0.root == root && $0.target != nil }.map(\.column.name)
@@ -22,7 +22,7 @@ extension CoreDataAdoption {
       draft.losses.append(
         .init(
           name: "\(table.name).\(column)", rows: rows,
-          reason: "it is the order of members whose to-one is unknown; name its target with --to-one"))
+          reason: "it is the order of members whose to-one has no known target; name that target"))
     }
   }
 
@@ -115,7 +115,7 @@ extension CoreDataAdoption {
         // A superfluous byte can be removed in a later step; a byte removed by mistake is lost.
         hint.note =
           "all its values begin with the byte 1, as values of \"Allows External Storage\" do, but the file "
-          + "does not record whether they are; they are imported with this byte"
+          + "does not record whether they are such values; they are imported with this byte"
       }
       return
     }

@@ -1,6 +1,7 @@
 // Assigns columns to entities where entities that inherit from one another share a table: by the model in
 // the file, or else by the rows. A column's name is Z followed by the property's name in capitals. Where
-// two entities of a table have a property of the same name, the second column has a number appended.
+// two entities of a table have a property of the same name, the name of the second column ends with a
+// number.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -52,7 +53,8 @@ extension CoreDataAdoption {
     return found
   }
 
-  /// Counts values in a single pass over the table, where several entities share it.
+  /// Finds the entities that have values in each column, where several entities share the table. This
+  /// takes one pass over the table for each batch of 500 columns.
   private func use(of columns: [ForeignTable.Column], _ root: Int) throws -> ColumnUse {
     let table = draft.entities[root].table
     var use = ColumnUse()
@@ -126,7 +128,8 @@ extension CoreDataAdoption {
       return isOne ? Dictionary(uniqueKeysWithValues: indices.map { ($0, first) }) : [:]
     }
     var (found, rest): ([Int: Owner], [Owner]) = ([:], owners)
-    // Rows with values determine the owner of a column: an entity inherits from at most one of the owners.
+    // Rows with values determine the owner of a column, because an entity inherits from at most one of
+    // the owners.
     for index in indices {
       guard let used = use.values[columns[index].name],
         let match = rest.firstIndex(where: { owner in
@@ -188,37 +191,39 @@ extension CoreDataAdoption {
       let own = "\(draft.entities[column.place].entity.name).\(column.name)"
       if column.name != Self.usable(told.name) {
         draft.notes.append(
-          "\(own) is called \(told.name) in the model, but another entity in the table of \(name) has a "
-            + "property of this name."
+          "\(own) is called \(told.name) in Core Data's model. It is renamed because another entity in the "
+            + "table of \(name) has a property called \(Self.usable(told.name))."
         )
       }
       let owners = hierarchy.filter { declared(at: $0).contains { $0 == told } }
       if !owners.contains(column.place) {
         draft.notes.append(
-          "\(own) is declared in a higher entity than in the model, because rows of other entities have "
-            + "values in it.")
+          "\(own) is declared in a higher entity than in Core Data's model, because rows of other "
+            + "entities have values in it.")
       }
     }
     let unknown = columns.filter { $0.told == nil }
     for place in hierarchy.dropFirst() {
       let names = unknown.filter { $0.place == place }.map(\.name)
       guard !names.isEmpty else { continue }
+      let them = names.count == 1 ? "it" : "them"
       draft.notes.append(
         "\(draft.entities[place].entity.name) declares \(names.joined(separator: ", ")), because only its "
-          + "rows have values in it; the file does not record the entity. If other entities have it too, "
-          + "correct that in step 1.")
+          + "rows have values in \(them); the file does not record which entity declares \(them). If other "
+          + "entities have \(them), too, correct that in step 1.")
     }
     let rest = unknown.filter { $0.place == root }.map(\.name)
     guard !rest.isEmpty else { return }
+    let them = rest.count == 1 ? "it" : "them"
     draft.notes.append(
       "\(name) declares \(rest.joined(separator: ", ")), which all its subentities inherit: the file does "
-        + "not record whose they are. In step 1, move them to a subentity if no rows of other entities have "
-        + "values in them.")
+        + "not record which entity declares \(them). In step 1, move \(them) to a subentity if no rows of "
+        + "other entities have values in \(them).")
   }
 }
 
 extension CoreDataModel.Property {
-  /// Whether Core Data writes it into a column of a declared type.
+  /// Whether Core Data stores the property in a column with this declared type.
   fileprivate func fits(_ type: String) -> Bool {
     guard case .attribute(let number, _) = kind else { return type == "INTEGER" }
     // The raw values of NSAttributeType.

@@ -20,7 +20,7 @@ extension CoreDataAdoption {
     return Array(all.dropFirst(properties(at: parent).count))
   }
 
-  /// The entity that declares a property of another entity; nil if there is none.
+  /// The entity that declares a property which an entity has or inherits; nil if there is none.
   func declarer(of name: String, at place: Int) -> Int? {
     draft.line(of: place).last { place in declared(at: place).contains { $0.name == name } }
   }
@@ -51,8 +51,8 @@ extension CoreDataAdoption {
   /// The index of an entity of the model in the draft.
   func place(ofEntity name: String) -> Int? { kinds.first { $0.name == name }.flatMap { places[$0.number] } }
 
-  /// The rule for a raw value of NSDeleteRule. "No action" would leave dangling references, which a store
-  /// does not allow.
+  /// The rule for a raw value of NSDeleteRule. "No action" becomes `nullify`, because it would leave
+  /// dangling references, which a store does not allow.
   static func rule(_ relationship: CoreDataModel.Relationship) -> DeleteRule {
     switch relationship.deleteRule {
     case 2: .cascade

@@ -35,7 +35,10 @@ extension CoreDataAdoption {
     AdoptionNames.property(String(column.dropFirst()))
   }
 
-  /// The caller's target for a column, by any entity of its table; empty for a number, nil for none.
+  /// The caller's target for a column. In the key `entity.property`, the caller may use any entity of the
+  /// column's table.
+  /// - Returns: The name of the target entity; empty if the caller declares the column to be a plain
+  ///   number; nil if the caller does not name the column.
   private func named(_ column: CoreDataColumn) -> String? {
     let entities = draft.hierarchy(of: column.root).map { draft.entities[$0].entity.name.lowercased() }
     let names = [column.name, Self.property(column.column.name)].map { $0.lowercased() }
@@ -111,8 +114,9 @@ extension CoreDataAdoption {
     let table = draft.entities[column.root].table
     let content = try ColumnContent.all(of: [column.column.name], in: table.name, draft.connection)[0]
     guard content.reals + content.texts + content.blobs == 0 else { return nil }
-    // A to-one to an entity that shares its table has a second column, whose name contains the target's
-    // number.
+    // A to-one whose target shares a table with other entities has a second column. The name of that
+    // column contains the target's number. Otherwise, a column that is named after an entity may refer to
+    // that entity.
     let numbers = [
       kindColumn(of: column.column.name, in: table)?.number,
       kinds.first { "Z\($0.name)".uppercased() == column.column.name.uppercased() }?.number,
@@ -131,13 +135,14 @@ extension CoreDataAdoption {
     guard fitting.count == 1 else {
       draft.notes.append(
         "\(own) may be a to-one, but the file does not record its target, so it is imported as a number. If "
-          + "it is a to-one, name the target: --to-one \(own)=ENTITY. If it is not, write: --to-one \(own)=")
+          + "it is a to-one, name the target: relationships: [\"\(own)\": \"ENTITY\"]. If it is not, write: "
+          + "relationships: [\"\(own)\": \"\"]")
       return nil
     }
     draft.notes.append(
       "\(own) is imported as a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If "
-        + "that is wrong, name the target: --to-one \(own)=ENTITY. If it is a number, write: --to-one "
-        + "\(own)=")
+        + "that is wrong, name the target: relationships: [\"\(own)\": \"ENTITY\"]. If it is a number, "
+        + "write: relationships: [\"\(own)\": \"\"]")
     return fitting[0]
   }
 
@@ -153,8 +158,8 @@ extension CoreDataAdoption {
 
   // MARK: Kinds
 
-  /// The column next to a to-one with the entity number of each referenced object, and the number in its
-  /// name, which is that of the to-one's destination.
+  /// The second column of a to-one, which has the entity number of each referenced object. The name of
+  /// this column contains the entity number of the to-one's destination, which is returned as `number`.
   private func kindColumn(of column: String, in table: ForeignTable) -> (name: String, number: Int64)? {
     table.columns.lazy.compactMap { other in
       guard let match = other.name.wholeMatch(of: #/[Zz]([0-9]+)_(.+)/#), let number = Int64(match.1),
@@ -165,7 +170,7 @@ extension CoreDataAdoption {
   }
 
   /// Omits the columns with entity numbers of referenced objects. They are redundant; where they
-  /// contradict the objects, a loss is recorded.
+  /// contradict the objects, or belong to no imported to-one, a loss is recorded.
   mutating func checkKinds(of root: Int) throws {
     let table = draft.entities[root].table
     for column in table.columns.map(\.name) where column.contains(#/^[Zz][0-9]+_/#) {
@@ -191,7 +196,7 @@ extension CoreDataAdoption {
       draft.losses.append(
         .init(
           name: "\(table.name).\(column)", rows: rows,
-          reason: "it records other entities than the referenced objects have"))
+          reason: "the entities that it records differ from those of the referenced objects"))
     }
   }
 }

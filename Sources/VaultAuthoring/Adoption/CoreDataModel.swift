@@ -30,7 +30,7 @@ struct CoreDataModel {
   /// The stored properties, by entity.
   let properties: [String: [Property]]
 
-  /// The maximum of decompressed bytes. Models with some hundred entities have 200 KB.
+  /// The maximum of decompressed bytes. Models with a few hundred entities have 200 KB.
   static let byteLimit = 4 << 20
 
   /// Reads a model from its compressed bytes.

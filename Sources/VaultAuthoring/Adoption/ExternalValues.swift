@@ -16,8 +16,9 @@ struct ExternalValues {
   /// The SQL function that ``data(_:)`` calls.
   private static let function = "vault_external_value"
   private let folder: URL
-  /// The names of the files that existed when this was created. Values whose file is not among them count as
-  /// missing. The folder is read once: a file that disappears later is an error and not a missing file.
+  /// The names of the files that existed when this was created. Values whose file is not among them count
+  /// as missing. The folder is read once: a file that disappears later is an error and not a missing
+  /// file.
   let names: Set<String>
   /// The reason why the folder cannot be read; nil if it was read, or if it does not exist. A file in an
   /// unreadable folder does not count as missing.
@@ -46,8 +47,9 @@ struct ExternalValues {
     }
   }
 
-  /// The reason why the first unreadable file of a statement cannot be read, although it exists or did
-  /// exist. SQL continues with NULL in its place, which must not be taken for the value.
+  /// The reason why a file that exists, or did exist, could not be read: that of the first such file; nil
+  /// if there is none. SQL continues with NULL in place of the bytes, so the caller has to check this
+  /// reason after each statement.
   var unread: String? { firstUnread.withLock { $0 } }
 
   /// Registers the SQL function that reads the files.

@@ -105,8 +105,8 @@ extension ForeignTable {
     self.sql = sql
     isVirtual = SQLScanner.words(sql).prefix(2) == ["create", "virtual"]
     guard !isVirtual else {
-      // The module of a virtual table may be missing. Then the engine reports no columns, and statements on
-      // the table fail.
+      // The module of a virtual table may be missing. Then the engine reports no columns, and statements
+      // on the table fail.
       (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)
       return
     }

@@ -1,5 +1,6 @@
-// Decompresses deflate data (RFC 1951), in which Core Data stores its model. Implemented in Swift, because
-// it is short, its output size can be limited, and it avoids a third system library as a dependency.
+// Decompresses deflate data (RFC 1951), the form in which Core Data stores its model. Implemented in
+// Swift, because that is short, can limit the size of the output, and avoids a third system library as a
+// dependency.
 
 internal import ObjectVault
 
@@ -75,8 +76,9 @@ struct Inflation {
     return value
   }
 
-  /// Decodes the next symbol. Codes of one length are consecutive numbers, and the codes of the next
-  /// length follow them.
+  /// Decodes the next symbol. The codes of one length are consecutive numbers; the first code of the next
+  /// length is the number after them, with a 0 bit appended. In the loop, `first` is the first code of
+  /// the present length, and `index` is the place of its symbol in `symbols`.
   private mutating func symbol(_ codes: Codes) throws -> Int {
     var (code, first, index) = (0, 0, 0)
     for length in 1...15 {

@@ -20,7 +20,11 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   /// - Returns: The plan of the import.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
-  ///   ``/CipherSQLite/SQLError`` for file and key; `CancellationError` when the task is cancelled.
+  ///   ``/ObjectVault/StoreError/noEntity(name:similar:)``,
+  ///   ``/ObjectVault/StoreError/noProperty(entity:property:similar:)`` and
+  ///   ``/ObjectVault/StoreError/propertyMisused(entity:property:reason:)`` for `relationships` that do
+  ///   not fit the file; ``/CipherSQLite/SQLError`` for file and key; `CancellationError` when the task
+  ///   is cancelled.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
     busyTimeout: Double = 5
@@ -44,9 +48,9 @@ extension Store {
   /// not change.
   ///
   /// The store is created by `migrations`, whose model has the entities and properties that
-  /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; case in names is ignored. Its
-  /// history begins at the version of the migrations: no step runs. The file gets its name only after all
-  /// rows are copied, counted and checked against their types.
+  /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; case in names is ignored. The
+  /// store's history begins at the version of the migrations: no step runs. The store gets its name only
+  /// after all rows are copied, counted and checked against their types.
   ///
   /// ```swift
   /// let old = URL(fileURLWithPath: "legacy.db")
@@ -59,7 +63,8 @@ extension Store {
   /// - Parameters:
   ///   - file: The file to import.
   ///   - fileKey: The key of the file; nil for an unencrypted file.
-  ///   - fileProfile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
+  ///   - fileProfile: The cipher settings of the file, as in
+  ///     ``/ObjectVault/Store/Configuration/profile``.
   ///   - url: The new store.
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
@@ -70,9 +75,9 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   ///   - progress: Counts the rows; cancelling it, or the task, ends the work.
   /// - Returns: What was imported, and the losses that were allowed.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``,
-  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``; `SQLError.alreadyExists`;
-  ///   `CancellationError`. No new file exists then.
+  /// - Throws: The errors of ``planAdoption(of:key:profile:relationships:busyTimeout:)``;
+  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``; `SQLError.alreadyExists`. No new file
+  ///   exists then.
   @discardableResult
   public static func adopt(
     _ file: URL, fileKey: Key?, fileProfile: CipherProfile? = nil, into url: URL, key: Key,
@@ -115,7 +120,7 @@ extension Store {
     }
   }
 
-  /// Turns an encrypted file whose tables are those that the steps create into a store, in place.
+  /// Turns an encrypted file into a store, in place, if its tables are those that the steps create.
   ///
   /// The bookkeeping tables are added, with a history that begins at the version of the steps. No
   /// row changes.

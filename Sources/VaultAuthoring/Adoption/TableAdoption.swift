@@ -1,5 +1,5 @@
 // Reads plain tables: a row becomes an object, a reference a to-one, and a table of two references a
-// many-to-many. Notes report what is omitted.
+// many-to-many. Notes and losses report what is omitted.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -104,8 +104,8 @@ struct TableAdoption {
       })
     else { return false }
     if let steps = draft.steps {
-      // Whether some pair lacks an end differs between the files of a program, so the steps decide for all
-      // files.
+      // Only some files of a program may have a pair that lacks an end. So the steps decide for all of
+      // them: a table that the steps declare as an entity is not a join table.
       let name = AdoptionNames.entity(table.name).lowercased()
       let isAlone = content.tables.count { AdoptionNames.entity($0.name).lowercased() == name } == 1
       return !isAlone || !steps.entities.contains { $0.name.lowercased() == name }
@@ -113,8 +113,8 @@ struct TableAdoption {
     return try ColumnContent.all(of: names, in: table.name, draft.connection).allSatisfy { $0.nulls == 0 }
   }
 
-  /// The id of the row that a value references, as a subquery; nil if a single column does not identify the
-  /// row.
+  /// The id of the row that a value references, as a subquery; nil if a single column does not identify
+  /// the row.
   private func lookup(_ reference: ForeignTable.Reference, _ value: SQL) -> SQL? {
     guard reference.columns.count == 1, let table = content.table(reference.table), let rowID = table.rowID
     else {

@@ -18,14 +18,15 @@ public struct MigrationFold: Sendable, Hashable {
 extension MigrationSet {
   /// Folds the first steps into one, which creates new stores.
   ///
-  /// Stores that have run all of these steps are not affected: the folded step contains their checksums.
+  /// Stores that have run all of these steps are not affected: the folded step has the steps' checksums.
   /// A store that has run only some of them is refused from then on, with the name of the release that
   /// can migrate it (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``). So fold only
   /// steps that every store in use has run.
   ///
   /// The folded step is proven to have the same result. Its model has the same meaning as the model of
-  /// the steps. Where steps have seeds or transforms, a store is created in both ways, in encrypted
-  /// temporary files, and all rows are compared. Blocks that create no row in a new store are omitted.
+  /// the steps. Where steps have seeds or transforms, one store is created with the steps and one with
+  /// the folded step, in encrypted temporary files, and all rows are compared. If no data block creates a
+  /// row in a new store, all data blocks are omitted.
   /// - Parameters:
   ///   - number: The number of the last step to fold.
   ///   - release: The last release that has the steps themselves.
@@ -88,8 +89,8 @@ extension MigrationSet {
         reasons.append(reason)
       }
     }
-    // Compares the steps with themselves, to find the cause. If the steps themselves fail, the forms above
-    // have failed too, and their error is reported.
+    // Compares the steps with themselves, to find the cause. If the steps themselves fail, the forms
+    // above have failed too, and their error is reported.
     do { try FoldProof(prefix(number), against: prefix(number), model: model).requireSame() } catch StoreError
       .foldRefused
     {
@@ -107,7 +108,8 @@ extension MigrationSet {
         + " \(adviceBeforeBlocks)")
   }
 
-  /// The reason in an error that the steps cause; nil for an error of the disk, memory or another process.
+  /// The reason in an error that the steps cause; nil for an error of the disk, memory or another
+  /// process.
   private static func reason(of error: any Error) -> String? {
     switch error {
     case StoreError.foldRefused(_, let reason): reason
@@ -154,7 +156,7 @@ extension StoreError {
 }
 
 extension MigrationFold {
-  /// Checks that the folded step has the meaning of a model.
+  /// Checks that the folded step produces a model with the same meaning as a given one.
   /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where the model differs.
   fileprivate func requireModel(_ model: Schema) throws {
     let reached = try migrations.model(at: step.number)

@@ -47,7 +47,8 @@ struct MermaidRendering {
   // MARK: Relationships
 
   private func lines(_ entity: EntityDescription) -> [String] {
-    // Entity diagrams have no inheritance: a subentity is shown as at most one of its parent.
+    // Entity diagrams have no inheritance. A line "is a" from the parent to the subentity stands for it:
+    // each object of the parent is zero or one object of the subentity.
     let parent = entity.parent.map {
       "    \(Self.quoted($0)) ||--o| \(Self.quoted(entity.name)) : \"is a\""
     }

@@ -5,7 +5,7 @@ public import ObjectVault
 
 /// A language in which a model can be rendered.
 public enum SchemaFormat: String, Sendable, Hashable, CaseIterable {
-  /// The statements that create its tables and indexes.
+  /// The statements that create the model's tables, indexes and raw objects.
   case sql
   /// Canonical JSON, as ``/ObjectVault/Schema/json``.
   case json

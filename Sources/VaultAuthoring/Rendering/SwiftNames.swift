@@ -3,7 +3,7 @@
 
 internal import ObjectVault
 
-/// The meaning of names among the classes of one model.
+/// Writes the names of a model, and of libraries, as Swift code that compiles beside the model's classes.
 struct SwiftNames {
   private let entities: Set<String>
 

@@ -72,8 +72,8 @@ struct SwiftRendering {
   }
 
   /// Whether this end names its inverse in its declaration. Only one end may, because key paths of two
-  /// ends that name each other are a circular reference in Swift. It is the to-many end; in a one-to-one
-  /// the end without the column; else the end whose name comes first.
+  /// ends that name each other are a circular reference in Swift. That end is the to-many; in a
+  /// one-to-one, the end without the column; in a many-to-many, the end whose name comes first.
   private func namesInverse(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     guard let inverse = relationship.inverse,
       let back = schema.entity(named: relationship.destination)?.relationship(named: inverse),
@@ -140,10 +140,13 @@ struct SwiftRendering {
               + "the model has the constant \(value.text). Remove it from the model: set default of \(place) "
               + "to none."
           }
-          guard attribute.type == .decimal, case .text(let text) = value,
-            (try? Decimal(stored: .text(text))?.stored()) != .text(text)
-          else { return nil }
-          return "\(place): a class writes the default \(text) in another form. Use that form in the model."
+          guard attribute.type == .decimal, case .text(let text) = value else { return nil }
+          guard case .text(let form)? = try? Decimal(stored: .text(text))?.stored() else {
+            return "\(place): a class cannot have the default \(text), because it is not the text of a "
+              + "Decimal. Change it in the model."
+          }
+          guard form != text else { return nil }
+          return "\(place): a class writes the default \(text) as \(form). Write \(form) in the model."
         }
     }
   }

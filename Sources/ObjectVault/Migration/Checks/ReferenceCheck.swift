@@ -1,15 +1,18 @@
 // Finds dangling references: references to rows that do not exist, or to objects of an entity other than
-// the relationship's destination. Each reference is reported. SQLite's own check reports only the table
-// of a link, and does not distinguish entities.
+// the relationship's destination. Each reference is reported with its ids. For a link, SQLite's own check
+// reports only the table; and it does not distinguish entities that share a table.
 
 internal import CipherSQLite
 
 /// A reference to a row that does not exist, or to an object of an entity other than the relationship's
 /// destination.
 struct DanglingReference: Hashable {
-  /// The relationship, such as `Post.user`, or `the links Post.tags`.
+  /// The relationship, such as `Post.user`, or `the links Post.tags`; `the table X` for a table outside
+  /// the model.
   let property: String
-  /// The id of the row and the id that it refers to; for a link, the ids of the owner and the member.
+  /// The id of the row and the id that it refers to; for a link, the ids in its source column and its
+  /// target column. For a table outside the model, the rowid and the number of the constraint; if that
+  /// table has no rowids: NULL, the number of the constraint and a running number.
   let key: [SQLValue]
   let isLink: Bool
   /// The referenced object of a wrong entity; nil if the referenced row does not exist.
@@ -22,8 +25,8 @@ struct DanglingReference: Hashable {
     let expected: String
   }
 
-  // The referenced object does not count: a reference that dangled before a step is still the same one
-  // when the step changes the entity of the referenced row.
+  // `misled` is not compared: a reference that dangled before a step is still the same one when the step
+  // changes the entity of the referenced row.
   static func == (one: Self, other: Self) -> Bool { one.property == other.property && one.key == other.key }
 
   func hash(into hasher: inout Hasher) {
@@ -95,8 +98,8 @@ enum ReferenceCheck {
     }
   }
 
-  /// Returns the dangling references of tables outside the model. Foreign keys are off while steps run,
-  /// so the ON DELETE rules of these tables have no effect.
+  /// Returns the dangling references of tables outside the model. A step can cause them by deleting rows:
+  /// foreign keys are off while steps run, so the ON DELETE rules of these tables have no effect.
   static func foreign(_ connection: Connection, _ tables: [ForeignTable]) throws -> Set<DanglingReference> {
     var found: Set<DanglingReference> = []
     for table in tables {

@@ -11,7 +11,8 @@ struct RowAudit {
   private var known: Set<DanglingReference> = []
   /// Tables outside the model that have foreign keys.
   private let foreignTables: [ReferenceCheck.ForeignTable]
-  /// The dangling references of these tables, as far as they have been accepted.
+  /// The dangling references of these tables that existed before the run and still exist. They do not
+  /// fail a step.
   private var acceptedForeign: Set<DanglingReference> = []
   /// Whether tables have changed since `known` was read, so that its references may have other names now.
   private var isStale = false
@@ -146,8 +147,8 @@ struct RowAudit {
     }
   }
 
-  /// Returns a sentence if there are more dangling references than before the steps; else nil. The
-  /// earlier checks refuse such steps; this one is a safeguard.
+  /// Returns a sentence if there are more dangling references than when they were last read; else nil.
+  /// The earlier checks refuse steps that cause such references; this one is a safeguard.
   func brokenReferences(_ model: Schema) throws -> String? {
     let found = try ReferenceCheck.dangling(connection, model)
     return found.count > known.count ? ReferenceCheck.sentence(found) : nil

@@ -1,5 +1,5 @@
-// Estimates how many rows and bytes the steps will write. The only source is the tables that a store has
-// before the first step.
+// Estimates how many rows and bytes the steps will write. The sources are the tables that a store has
+// before the first step, and the lists of values in data blocks.
 
 internal import CipherSQLite
 
@@ -17,7 +17,7 @@ struct RowForecast {
   }
 
   private let connection: Connection
-  /// The content of tables, under the names that they have before the next step.
+  /// The rows and bytes in the tables, under the names that the tables have before the next part.
   private var tables: [String: Amount] = [:]
   /// Up to this number the rows of a table are counted. Above it, the range of the ids is the estimate,
   /// if the table has ids.
@@ -99,7 +99,7 @@ struct RowForecast {
     return amount
   }
 
-  /// Returns the content of a table; an empty amount if it does not exist yet.
+  /// Returns the rows and bytes in a table; an empty amount if the table does not exist yet.
   private mutating func amount(ofTable table: String) throws -> Amount {
     if let amount = tables[table] { return amount }
     var amount = Amount()
@@ -124,7 +124,8 @@ struct RowForecast {
       columns.map {
         "CASE typeof(\($0)) WHEN 'text' THEN length(CAST(\($0) AS BLOB)) ELSE ifnull(length(\($0)), 0) END"
       }, by: " + ")
-    // Tables of links have no column `id`, and all of their rows have about the same length.
+    // Tables of links have no column `id` to order by. All of their rows have about the same length, so
+    // any rows serve as the sample.
     let orders =
       info.columns.contains { $0.name == "id" } ? ["ORDER BY \"id\"", "ORDER BY \"id\" DESC"] : [""]
     let averages = try orders.map { order -> Int in

@@ -37,9 +37,11 @@ struct TypeCheck {
   }
 
   /// Returns the condition that a row has a fault in a column of `touched`. Code that copies the rows of
-  /// a table tests it while their pages are in memory. ``findings(_:touched:onlyReaders:)`` would decrypt
-  /// all of them again, and is needed only if a row fulfils the condition.
-  /// - Parameter made: The expression of each column. Some expressions can give valid values only.
+  /// a table tests the condition while the pages of the rows are in memory.
+  /// ``findings(_:touched:onlyReaders:)`` would decrypt all pages again, and is needed only if a row
+  /// fulfils the condition.
+  /// - Parameter made: The expression that fills each column. A column whose expression can give only
+  ///   valid values is omitted from the condition.
   func doubt(
     aboutTable table: String, touched: TouchedColumns, made: [String: String], in connection: Connection
   ) throws -> RowFaultCondition {
@@ -75,8 +77,8 @@ struct TypeCheck {
       in: connection)
   }
 
-  /// Returns the properties that have a column, each with the column's name, and with the name in a step
-  /// if that is another property.
+  /// Returns the columns of an entity's properties: the name in findings, the column and, for a column
+  /// with positions, the ordered to-many under whose name a step writes the column.
   private func columns(of entity: EntityDescription) -> [(name: String, column: String, written: String?)] {
     entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
@@ -245,7 +247,7 @@ enum RowFaultCondition {
 
 extension AttributeType {
   /// Whether the type can hold every result of a cast to INTEGER or REAL, including NULL. Always false
-  /// for text, because its bytes are unknown.
+  /// for Float, whose range is narrower, and for text and blobs.
   fileprivate func canHoldEveryResult(ofCast type: String?) -> Bool {
     switch traits.storage {
     case .integer(let range): type == "INTEGER" && range == Int64.min...Int64.max

@@ -31,8 +31,8 @@ enum Conversion {
     }
 
     /// Runs the conversion for a row.
-    /// - Throws: ``UnstorableValue`` if the result is not of the type, so that its column would change
-    ///   it; any error of the function.
+    /// - Throws: ``UnstorableValue`` if the storage class of the result does not fit the type, because
+    ///   the column might then convert the value; any error of the function.
     func value(_ type: AttributeType, _ convert: () throws -> SQLValue) throws -> SQLValue {
       let value = try convert()
       guard type.isKind(of: value) else {

@@ -1,4 +1,5 @@
-// The SQL of a data block, with the tables that it names and the number of its rows, found in one pass.
+// The SQL of a data block, with the tables that it names and the number of rows in its VALUES lists,
+// found in one pass.
 
 /// The SQL of a data block, in the form that the engine gets.
 package struct DataBlock: Hashable {

@@ -152,8 +152,7 @@ struct InsertReader {
   }
 
   /// Consumes a group in brackets.
-  /// - Parameter parts: The ranges, in the consumed text, of the parts between the commas are appended to
-  ///   it.
+  /// - Parameter parts: Gets the ranges, in the consumed text, of the parts between the commas.
   /// - Returns: Whether there was a group, and it is complete.
   private mutating func passParts(_ parts: inout [Range<Int>]) -> Bool {
     guard pass("(") else { return false }
@@ -266,8 +265,8 @@ struct InsertedValues {
     ends += other.ends.lazy.map { $0 + count }
   }
 
-  /// Returns the list with an id in each row. A row with too few values is not changed, and the engine
-  /// refuses it.
+  /// Returns the list with an id in each row. A row that ends before the place of the id is not changed,
+  /// and the engine refuses it.
   /// - Parameters:
   ///   - place: The index of the id among the values, counted from 0; nil if the rows have no id, and it
   ///     is appended.

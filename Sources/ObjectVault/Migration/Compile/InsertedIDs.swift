@@ -51,8 +51,8 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// Runs a body whose changes of the database are rolled back if it throws. The ids that were issued for
-  /// it are then free again.
+  /// Runs a body, such as a savepoint, that rolls back its changes of the database before it throws. The
+  /// ids that were issued for these changes are then free again.
   func undoing<Result>(_ body: () throws -> Result) throws -> Result {
     let former = state.withLock { $0 }
     do { return try body() } catch {

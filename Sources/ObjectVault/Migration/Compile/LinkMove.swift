@@ -76,7 +76,8 @@ struct LinkMove {
   }
 
   /// Checks the order for picking.
-  /// - Throws: ``ModelError`` for an order that uses a column of the owner outside of a subquery.
+  /// - Throws: ``ModelError`` for an order that uses a column of the owner's entity without naming the
+  ///   entity's table, as a subquery would.
   static func checkOrder(_ order: String, of entity: String, relationship name: String, in model: Schema)
     throws(ModelError)
   {
@@ -118,8 +119,9 @@ struct LinkMove {
 
   // MARK: Picking
 
-  /// Fills a table with the picked links. The order can use only columns of the destination: in this
-  /// query a column of the owner's entity would belong to another row.
+  /// Fills a table with the picked links. The order can use only columns of the destination: this query
+  /// does not read the owners' rows, and the name of an owner's column would mean a column of the
+  /// destination.
   var picking: [SQL] {
     guard let order, !isToMany else { return [] }
     let links = source
@@ -150,7 +152,8 @@ struct LinkMove {
         columns.append((RelationshipDescription.orderColumnName(relationship), place.text))
       }
     }
-    // In a one-to-one, the destination has the column. It becomes NULL in rows that were not picked.
+    // If the relationship becomes a one-to-one, the destination keeps the column. The column becomes NULL
+    // in rows that were not picked.
     if order != nil, case .other(let table, let column) = from, name == destination {
       let owner: SQL = "\(identifier: table).\(identifier: column)"
       let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
@@ -171,7 +174,7 @@ struct LinkMove {
   /// Returns the statement that fills a new table of links from a column.
   /// - Parameters:
   ///   - table: The present name of the new table.
-  ///   - join: Its description in the model.
+  ///   - join: The description of the new table in the model.
   ///   - isSource: Whether the relationship's entity is the source of `join`.
   func filling(_ table: String, as join: JoinTable, isSource: Bool) -> SQL {
     let columns = join.columns(from: isSource)

@@ -72,8 +72,8 @@ extension MigrationCompiler {
     return statements
   }
 
-  /// Whether ADD COLUMN accepts the column in all engines: it is nullable or has a constant default; a
-  /// column with a foreign key is nullable.
+  /// Whether ADD COLUMN accepts the column in all engines. The column must be nullable or have a constant
+  /// default; with a foreign key it must be nullable.
   private func canAdd(_ column: TableInfo.Column, to table: TableInfo, _ taken: Set<String>) -> Bool {
     guard !column.isPrimaryKey, !taken.contains(column.name) else { return false }
     if table.key(of: column.name) != nil { return !column.isRequired }

@@ -52,8 +52,8 @@ extension MigrationCompiler {
     ] + (inverse.map { [PropertyPlace(entity: join.target, property: $0)] } ?? [])
   }
 
-  /// Translates a place from before the segment to the names in the trail: the names at the end of the
-  /// segment, or for a dropped entity or property its names at the drop.
+  /// Translates a place from before the segment to the names in the operation log: the names at the end
+  /// of the segment, or for a dropped entity or property its names at the drop.
   private func final(_ place: PropertyPlace) -> PropertyPlace {
     let entity =
       mapping.entities.first { $0.value == place.entity }?.key

@@ -94,7 +94,7 @@ extension MigrationCompiler {
     let remedy =
       hasBackfill(operations)
       ? "filling gives all objects the same value; give each its own with a transform, then write: add index "
-        + "\(owner.entity)(\(names)) unique" : "first make them differ with a transform"
+        + "\(owner.entity)(\(names)) unique" : "first make all values differ with a transform"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
@@ -142,7 +142,7 @@ extension MigrationCompiler {
       && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
   }
 
-  /// Maps each column that keeps its stored values and their comparison to its former name.
+  /// Returns the columns that keep their stored values and their collation, each with its former name.
   private func keptColumns(of table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [String: String] {
     let (was, now) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
     let olds = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
@@ -154,8 +154,10 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the columns that the segment adds to a table; nil if anything else in the table changes.
+  /// Returns the columns of a table whose names are new: added and renamed ones.
   /// - Parameter former: The table with this name before the segment.
+  /// - Returns: nil if the segment also changes the values of other columns, moves links, moves or
+  ///   deletes rows, or renames an entity of the table.
   func columnsAdded(to table: TableInfo, _ former: TableInfo) -> [String]? {
     guard keepsRowsInTables, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
       let origin = origin(of: table), origin.table == table.name
@@ -246,7 +248,8 @@ extension MigrationCompiler {
         case .changed(let owner, let name) = operation.subject,
         let place = mapping.entities[entity].map(before.place),
         let column = mapping.former(entity, property: property),
-        // A numeric string becomes its number without a check. Only whole numbers have to be in a range.
+        // Only a former integer type is checked: its values have to be in the new range. A numeric string
+        // becomes a number only when the new column stores it, so it cannot be checked beforehand.
         mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
           .isInteger
           == true
@@ -285,8 +288,8 @@ extension MigrationCompiler {
   func highWaterMarks() -> [PlannedStatement] {
     var renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
       .map { (key: $0.key, value: $0.value) }
-    // The ids of an entity with a parent come from its root entity. A root entity gets the marks of the
-    // new names below it, if they are larger.
+    // The ids of an entity with a parent come from its root entity. If a subentity is new or has a new
+    // name, the root entity gets the mark of this name, if that is larger.
     for entity in after.entities where entity.parent != nil && mapping.entities[entity.name] != entity.name {
       renamed.append((after.root(of: entity.name), entity.name))
     }

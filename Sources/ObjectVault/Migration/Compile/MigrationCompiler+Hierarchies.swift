@@ -11,8 +11,8 @@ extension MigrationCompiler {
     return Set(after.hierarchy(of: root).map(\.name))
   }
 
-  /// Removes from `same` all entities of an inheritance hierarchy if one of them is not in it, because
-  /// the table that they share changes.
+  /// Removes from `same` all entities of an inheritance hierarchy if one of them is not in `same`,
+  /// because the table that they share changes.
   static func removeIncompleteHierarchies(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
     for model in [before, after] {
       for hierarchy in model.hierarchies {

@@ -63,8 +63,8 @@ extension MigrationCompiler {
         if let name = droppedName(entity.name, property: relationship.name) ?? other {
           losses.append(name)
         } else if finals[entity.name] != nil {
-          // No operation dropped it, but its new inverse replaces the table of links, whose rows are not
-          // carried over.
+          // No operation dropped the relationship, but its new inverse replaces the table of links, whose
+          // rows are not carried over.
           losses.append("\(entity.name).\(relationship.name)")
         }
       }

@@ -117,7 +117,8 @@ extension MigrationCompiler {
   }
 
   /// Returns the former column with the positions of a relationship's members, in the table that its
-  /// links come from; nil if the relationship was not ordered, or its links are new.
+  /// links come from; nil if the relationship was not ordered, if its links are new, or if the positions
+  /// were stored with another inverse.
   func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
     guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
       let name = mapping.former(entity, property: relationship.name),
@@ -130,7 +131,7 @@ extension MigrationCompiler {
       }
       return wasSource ? join.sourceOrder : join.targetOrder
     }
-    // The positions are stored with a to-one: it must be the same one as before.
+    // The positions are stored with the inverse, a to-one. They remain only if it is the former inverse.
     guard let inverse = relationship.inverse, let column = old.inverse,
       mapping.former(relationship.destination, property: inverse) == column,
       after.entity(named: relationship.destination)?.relationship(named: inverse)?.hasColumn == true

@@ -10,7 +10,7 @@ extension MigrationCompiler {
   /// - Parameters:
   ///   - changed: The tables that are created, renamed or dropped, or whose columns are renamed or
   ///     dropped, in lower case.
-  ///   - touched: All tables that change, including those that only get a new column.
+  ///   - touched: All tables that change, including those that only get a new column, in lower case.
   func rawStatements(changed: Set<String>, touched: Set<String>) -> (
     drops: [PlannedStatement], creations: [PlannedStatement]
   ) {

@@ -2,9 +2,9 @@
 //
 // All changes of a table in one segment of operations are made together: by ALTER if this engine can,
 // else by one rebuild. A rebuild never renames the old table, and the new table's foreign keys have the
-// final table names from the start: the simpler orders of renaming break references on one of the
-// engines. Preflight checks of rows are in MigrationCompiler+Checks, raw objects in
-// MigrationCompiler+RawObjects.
+// final table names from the start: simpler procedures, such as renaming the old table first, break
+// references on one of the engines. Preflight checks of rows are in MigrationCompiler+Checks, raw objects
+// in MigrationCompiler+RawObjects.
 
 internal import CipherSQLite
 
@@ -34,9 +34,10 @@ struct MigrationCompiler {
     var indexes: [PlannedStatement] = []
     /// The former tables that remain, or whose rows another table gets.
     var used: Set<String> = []
-    /// Tables whose change requires that the raw objects that name them are created again, in lower case.
+    /// The names, in lower case, of the tables whose change requires that raw objects that name them are
+    /// created again.
     var moved: Set<String> = []
-    /// Other tables that change, in lower case.
+    /// The names, in lower case, of other tables that change.
     var touched: Set<String> = []
   }
 
@@ -61,7 +62,7 @@ struct MigrationCompiler {
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
     let (picking, pickingCleanup) = pickingStatements()
     // Raw objects are dropped after the copies, because an expression of a copy may read a view. A change
-    // of a parent has no expressions from a person, so there the raw objects are dropped first.
+    // of a parent contains no SQL that the author of a step wrote, so there they are dropped first.
     guard mapping.parentChange == nil else {
       return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
         + work.indexes + parents.after + leaving + raw.creations
@@ -174,7 +175,7 @@ struct MigrationCompiler {
       statement: .copy(
         RowCopy(
           source: former.name, target: temporary, columns: columns, expressions: expressions,
-          // An expression that reads other rows must see all of them, so the copy is not made in slices.
+          // A window function must see all rows, so a copy with one is not made in slices.
           isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.hasWindow))),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
@@ -200,8 +201,8 @@ struct MigrationCompiler {
   private func renameToFinalName(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
-    // Newer engines would rewrite the references to the renamed table. This is turned off, because all SQL
-    // has the final name already.
+    // Newer engines would rewrite the references to the renamed table. This is turned off, because all
+    // SQL has the final name already.
     return engine.rewritesReferencesOnRename
       ? [
         planned("PRAGMA legacy_alter_table = ON", table), rename,

@@ -1,8 +1,9 @@
 // Rewrites an INSERT of a data block so that each row requests its id by a function. SQLite would use the
 // highest existing id plus one, which may be the id of a deleted object.
 //
-// A list of values remains a list, with an id in each row, because the engine would read it in quadratic
-// time as a subquery. The rows of a query get their ids from an outer query.
+// A list of several rows remains a list, with an id in each row, because the engine would need quadratic
+// time to read it as a subquery. A list of one row becomes a SELECT. The rows of a query get their ids
+// from an outer query.
 //
 // InsertReader parses the statement; InsertedIDs issues the ids.
 
@@ -187,8 +188,8 @@ struct NumberedInsert {
   private func call(given value: String) -> SQL {
     let value: SQL = "\(written: value)"
     if InsertedValues.isPlain(value.text) { return call(value) }
-    // An expression must be evaluated once. The two LIMITs keep the engine from inserting it in all three
-    // places of the conversion.
+    // An expression must be evaluated once. The two LIMITs keep the engine from inserting it in every
+    // place of the conversion.
     return "(SELECT \(call(Self.converted("v"))) FROM (SELECT \(value) AS v LIMIT -1) LIMIT -1)"
   }
 

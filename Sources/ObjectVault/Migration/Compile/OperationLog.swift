@@ -16,7 +16,8 @@ struct OperationLog {
     /// Whether the operation creates the index.
     let createsIndex: Bool
 
-    /// Whether the operation created the entity. Nothing referred to such an entity before.
+    /// Whether the operation created the entity. Nothing referred to such an entity before, so its
+    /// creation changes no other table.
     var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
   }
   private var entries: [Entry] = []
@@ -59,8 +60,8 @@ struct OperationLog {
     entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
-  /// Returns the operations that change some places, or anything else of some entities, but not their
-  /// indexes.
+  /// Returns the operations that change one of some places, and those that change one of some entities or
+  /// its properties. Changes of indexes are omitted, and so is the creation of an entity in `places`.
   func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
     entries.filter {
       $0.index == nil

@@ -6,7 +6,7 @@ internal import CipherSQLite
 /// A change of an entity's parent in one model.
 struct ParentChange {
   enum Way {
-    /// A root entity moves into the table of another one, and its rows get new ids.
+    /// A root entity moves into the table of another root entity, and its rows get new ids.
     case into
     /// An entity gets its own table, including the columns that it inherited. Ids do not change.
     case out
@@ -135,8 +135,8 @@ struct ParentChange {
 
   /// Returns the error for values that are unique, but would not be so among the objects of the new
   /// parent.
-  /// - Parameter former: An operation to write before the drop of the index, which gives the index to the
-  ///   entity itself.
+  /// - Parameter former: An operation that the message puts before the drop of the index: it turns an
+  ///   inherited index into the entity's own.
   static func sharing(
     _ entity: String, _ key: [String], with parent: String, after former: String? = nil
   ) -> ModelError {
@@ -147,7 +147,8 @@ struct ParentChange {
         + "\(parent); make it unique there, or first write: \(former.map { "\($0); " } ?? "")\(drop)")
   }
 
-  /// The entity's own indexes over merged attributes that have no inherited counterpart.
+  /// The indexes that are lost: the entity's own ones over merged attributes, if no ancestor that it
+  /// gains has the same index.
   var lostIndexes: [[String]] {
     let merged = Set(self.merged.map(\.own.name))
     let inherited = joined.flatMap { above in

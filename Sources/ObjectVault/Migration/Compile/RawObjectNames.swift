@@ -31,8 +31,7 @@ extension Schema {
       guard let old = former.rawObject(named: object.name) else { continue }
       try requireNoColumnBecomesString(object, former)
       try requireNoFormerEntityName(in: object, former)
-      // In an object that no renaming rewrote, each name must be a table or column exactly if it was one
-      // before.
+      // In an object that no renaming rewrote, each name must still be what it was: a table or a column.
       guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
@@ -42,7 +41,7 @@ extension Schema {
     }
   }
 
-  /// Refuses a change that leaves no row with an entity name that a raw object compares `_entity` with.
+  /// Refuses a change after which no row has an entity name that a raw object compares with `_entity`.
   /// The name is a string literal in the raw object, so no renaming changes it.
   private func requireNoFormerEntityName(in object: RawObject, _ former: Schema) throws(ModelError) {
     guard former.hasHierarchies else { return }
@@ -55,8 +54,8 @@ extension Schema {
       guard words.contains(EntityColumn.name.lowercased()), !words.isDisjoint(with: tables) else { continue }
       throw ModelError(
         reason:
-          "the \(object.title) compares with '\(entity.name)', which no row will have from now on; drop the "
-          + "\(object.kind.rawValue) first, and "
+          "the \(object.title) compares with '\(entity.name)', but from now on no row will have that name in "
+          + "\(EntityColumn.name); drop the \(object.kind.rawValue) first, and "
           + (isThere ? "create it for the new table of these rows" : "create it with the new name"))
     }
   }

@@ -10,7 +10,7 @@ public enum RefusalRule: String, Sendable, Hashable {
   case fitting
   /// An object may have at most one link.
   case single
-  /// References must refer to objects that remain, of the required entity.
+  /// References must refer to objects that exist after the step and are of the required entity.
   case leading
   /// The query of a `require` must return true. Its failure is reported like a failure of the author's
   /// SQL.

@@ -1,5 +1,5 @@
-// A query that must find no rows. A step runs the query before its changes. A plan runs it in advance, if
-// the file already has the rows that the step will find.
+// A query that must find no rows. A step runs the query before the change that requires this. A plan runs
+// it in advance, if the file already has the rows that the step will find.
 
 internal import CipherSQLite
 
@@ -29,7 +29,7 @@ struct RowCheck: Hashable {
   /// step.
   var rowEntity: String?
   /// The query that a plan runs before all steps. It is the check's own query, unless that needs tables
-  /// which the run has changed. It is nil if the run computes the values.
+  /// which the run has changed. It is nil if the run computes the values or moves rows.
   var beforehand: Question?
 
   init(
@@ -155,7 +155,7 @@ struct UniqueKeyCheck {
       repeated: groups, of: entity, properties,
       message: message
         ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would occur more than once, "
-        + "but must be unique; first make them differ with a transform")
+        + "but must be unique; first make all values differ with a transform")
     check.rowEntity = source
     return .mustBeEmpty(check)
   }

@@ -26,8 +26,8 @@ extension SegmentMapping {
     return relationship.inverse.map { isAdded(relationship.destination, property: $0) } ?? true
   }
 
-  /// Whether an operation drops a relationship whose inverse this segment adds, so that no table has it
-  /// yet.
+  /// Whether an operation drops a relationship whose inverse this segment adds, so that no table has the
+  /// inverse yet.
   /// - Parameter model: The model before the operation.
   func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
     guard case .dropped(let entity, let name, isRelationship: true) = subject,

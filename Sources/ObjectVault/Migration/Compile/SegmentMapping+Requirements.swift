@@ -1,7 +1,8 @@
-// Columns that must have no NULL before a segment.
+// Columns that must have no NULL before a segment, and backfills whose target must exist before it.
 
 extension SegmentMapping {
-  /// A column that must not have NULL before the segment.
+  /// A column that must not have NULL before the segment. With a ``goal``, NULL is allowed, but then the
+  /// object that the backfill makes the rows refer to must exist.
   struct RequiredColumn {
     let operation: MigrationOperation
     let entity: String

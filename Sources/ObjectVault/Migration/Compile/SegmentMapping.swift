@@ -24,8 +24,8 @@ struct SegmentMapping {
   /// For each final entity: maps properties to SQL over the former columns, if a plain copy is not
   /// enough.
   private(set) var expressions: [String: [String: String]] = [:]
-  /// The columns that must have no NULL, under the names before the segment, which no later renaming
-  /// changes.
+  /// The columns that must have no NULL, or whose backfill needs an existing object, under the names
+  /// before the segment, which no later renaming changes.
   private(set) var requiredColumns: [RequiredColumn] = []
   /// For dropped entities and properties: maps the names before the segment to the names at the drop.
   private(set) var dropped = DroppedNames()
@@ -39,8 +39,8 @@ struct SegmentMapping {
   private var added: [String: Set<String>] = [:]
   /// The words that the segment gives another meaning in SQL, in lower case.
   private var changedWords: Set<String> = []
-  /// Whether SQL may find other tables or views, because some are renamed, added or removed, or links
-  /// move.
+  /// Whether SQL may find other tables or views, because entities, relationships or raw objects are
+  /// added, renamed or removed, or an entity gets another parent.
   private var changesTables = false
 
   /// The names that entities and properties had when they were dropped, by the names before the segment.

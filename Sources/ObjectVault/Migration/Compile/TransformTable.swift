@@ -23,11 +23,12 @@ protocol RowTransform: Sendable {
   /// Runs the function.
   /// - Returns: The columns that the function wrote.
   /// - Throws: ``TransformFailure`` if the function failed, or did something that its step does not
-  ///   declare.
+  ///   declare; the errors of ``TransformWork/advance``, and those of the engine that the function did
+  ///   not cause, such as a full disk.
   func run(_ work: TransformWork) throws -> TouchedColumns
 }
 
-/// The reason why a function of the app failed, with the row.
+/// The reason why a function of the app failed, with the rows if they are known.
 struct TransformFailure: Error {
   let reason: String
 

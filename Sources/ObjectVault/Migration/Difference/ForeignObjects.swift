@@ -53,7 +53,8 @@ struct ForeignObjects {
   }
 
   /// Returns sentences about objects whose names the steps give to tables, indexes or raw objects. A raw
-  /// object may replace a foreign object of its kind. Triggers have a name space of their own.
+  /// object may replace a foreign object of its kind. Triggers are omitted: they have a name space of
+  /// their own.
   private func taken(_ found: [ForeignObject], from steps: [CompiledStep]) -> [String] {
     var left = found.filter { found in
       // A foreign index on a store's table is reported as a difference from the model.
@@ -102,7 +103,7 @@ struct ForeignObjects {
   }
 
   /// Returns the foreign triggers that steps would drop without a notice, by rebuilding their table. A
-  /// trigger that this step or an earlier one creates is no longer foreign then.
+  /// trigger that the rebuilding step or an earlier step creates is no longer foreign at the rebuild.
   private func silentlyDropped(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
     // For each rebuilt table, the triggers that the steps up to and including its first rebuild create.

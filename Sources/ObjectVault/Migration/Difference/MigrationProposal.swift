@@ -1,5 +1,5 @@
-// The proposed step, which leads from the model of the steps to the model of the classes. A person
-// reviews it.
+// The proposed step, which changes the model of the steps into the model of the classes. A person reviews
+// it. AutomaticStep uses it without a review only if nothing is lost and nothing is in doubt.
 
 internal import CipherSQLite
 
@@ -28,7 +28,8 @@ public struct MigrationProposal: Sendable, Hashable {
   public var notes: [String] { remarks + doneHints.map(\.note) }
   /// The notes except those of ``doneHints``.
   package let remarks: [String]
-  /// Former names in classes whose renaming the steps may have done already.
+  /// The former names that the classes or the schema declare although the steps may have done the
+  /// renaming already.
   package let doneHints: [RenamingDoubt]
 
   /// The operations as lines of a migration file.
@@ -46,9 +47,9 @@ extension MigrationSet {
   ///     need not be repeated.
   /// - Returns: The proposal.
   /// - Throws: The errors of ``model(at:)``; ``StoreError/noEntity(name:similar:)`` and
-  ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that does not
-  ///   exist; ``StoreError/renamingRefused(_:reason:)`` for two renamings that contradict each other, and
-  ///   for a new name that the steps have already.
+  ///   ``StoreError/noProperty(entity:property:similar:)`` for a former name that the steps do not have,
+  ///   and for a new name that the schema does not have; ``StoreError/renamingRefused(_:reason:)`` for
+  ///   two renamings that contradict each other, and for a new name that the steps have already.
   public func proposal(
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
@@ -110,7 +111,8 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
-  /// Returns the renaming of a property with the new name of its entity, if it has the former one.
+  /// Returns the renaming with the new name of its entity, if it is that of a property and has the
+  /// entity's former name; else returns it unchanged.
   fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
     guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
       return self
@@ -139,7 +141,8 @@ extension MigrationRenaming {
     return .renamingRefused(
       "\(self)",
       reason: isTaken
-        ? "the steps already have \(newPath); first drop it in a step of its own, or state its new name"
+        ? "the steps already have \(newPath); first drop it in a step of its own, or pass its renaming as "
+          + "well"
         : error.reason)
   }
 

@@ -1,14 +1,14 @@
 // Checks of a set in which steps were folded into one.
 
 extension MigrationSet {
-  /// The number of the last step that replaces several; 0 if no step does. A store with a lower version
+  /// The number of the last step that replaces others; 0 if no step does. A store with a lower version
   /// other than 0 is refused.
   public var foldedVersion: Int { steps.last { !$0.folds.isEmpty }?.number ?? 0 }
 
   /// Returns the steps with a placeholder for each folded one, so that the numbers begin with 1 and a
   /// history can be compared step by step.
   /// - Throws: ``StoreError/historyConflict(_:)`` for a step that has the number of a folded one, but
-  ///   another checksum.
+  ///   another checksum, and for a second step with the number of the step that replaces them.
   static func unfolded(_ steps: [MigrationStep]) throws -> [MigrationStep] {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }) else { return steps }
     for step in steps where (1...fold.number).contains(step.number) && step != fold {
@@ -47,9 +47,9 @@ extension MigrationSet {
         + "together; repeat all \(version) steps\(least)")
   }
 
-  /// Checks that the steps make the model that a store has. Other steps are compared by their checksums.
-  /// A step that replaces folded ones keeps the checksum of the original step although its text is new,
-  /// so its model is compared.
+  /// Checks that the steps make the model that a store has, if one of them replaces folded steps. Such a
+  /// step keeps the checksum of the original step although its text is new, so its model is compared. For
+  /// other steps, the comparison of checksums is enough.
   /// - Throws: ``StoreError/historyConflict(_:)`` if the models differ.
   func requireModel(_ model: Schema, at version: Int) throws {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }), version >= fold.number else { return }

@@ -23,7 +23,7 @@ extension OperationProposer {
   }
 
   /// Gives an entity its own table, and drops the formerly inherited properties that the new model does
-  /// not have. Later operations would take them for new properties of equal names.
+  /// not have. Otherwise, later operations would mistake them for new properties with the same names.
   private mutating func setNoParent(_ entity: EntityDescription) {
     let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
     add(.setParent(entity.name, to: nil))
@@ -100,8 +100,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops one of two properties that would clash in the shared table, if the new model does not have it.
-  /// A later drop would be applied to the other property.
+  /// Of two properties that would clash in the shared table, drops the one that the new model does not
+  /// have. After the change of parent, a drop by this name would be applied to the other property.
   private mutating func dropClashes(_ entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent), let own = present.entity(named: entity.name) else {
       return

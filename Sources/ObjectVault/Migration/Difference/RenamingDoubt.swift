@@ -1,5 +1,5 @@
-// A former name in a class whose renaming may have been done already. The type states the advice for
-// authors of steps, and for programs that let the opening of a store make the steps.
+// A former name that a class declares although the renaming may have been done already. The type states
+// the advice for authors of steps, and for programs that let the opening of a store make the steps.
 
 /// A class declares a former name for itself or for a property, but the steps have both names.
 package struct RenamingDoubt: Sendable, Hashable {
@@ -11,7 +11,8 @@ package struct RenamingDoubt: Sendable, Hashable {
     "\(question(of: "the steps have")) if not, state each renaming that is still to be made"
   }
 
-  /// Returns the advice for a program without its own steps. It can change only its classes.
+  /// Returns the advice for a program without its own steps. It cannot state a ``MigrationRenaming``, so
+  /// a renaming that is still to be made needs a step of its own.
   /// - Parameter both: The subject of the sentence, such as `the store has`.
   func reason(of both: String) -> String {
     "\(question(of: both)) if not, rename it in a step of your own"

@@ -52,16 +52,16 @@ struct RenamingHints {
         return
       }
       renamings.append(next)
-      // A name that the class still has gets new values only by its own hint. A name that the class no
-      // longer has only gives its values.
+      // If the class no longer has the former name, the chain of hints ends here. Otherwise the former
+      // name gets values by its own hint, if the chain ends at a name that the class no longer has.
       guard names.contains(old), endsOutsideClass(old) else { return }
       name = old
     }
   }
 
-  /// Whether the chain of hints from a name ends at a name that the class no longer has. Then each name
-  /// of the chain gets the values of the next one. If the chain is a cycle, or the class still has its
-  /// last name, this may have been done already.
+  /// Whether the chain of hints from a name ends at a name that the class no longer has. If so, each name
+  /// of the chain gets the values of the next one. If not (the chain is a cycle, or the class still has
+  /// the name at its end), these renamings may have been done already.
   private func endsOutsideClass(_ name: String) -> Bool {
     var (name, seen): (String, Set<String>) = (name, [])
     while names.contains(name), seen.insert(name).inserted {
@@ -87,7 +87,7 @@ struct RenamingHints {
 }
 
 extension Schema {
-  /// Returns the hints of all classes whose renaming may have been done already.
+  /// Returns the hints, of the schema and of its classes, whose renaming may have been done already.
   /// - Parameters:
   ///   - model: The model of the steps, with the new names of entities: see
   ///     ``renamingEntities(_:beside:)``.
@@ -138,7 +138,8 @@ extension Schema {
     var model = self
     let entities = told.filter(\.isOfEntity)
     for renaming in MigrationRenaming.inOrder(entities, beside: allNames.union(new.allNames)) {
-      // A renaming that does not fit was refused before, or the operations omit it as well.
+      // A renaming that does not fit is skipped: ``MigrationSet/proposal(for:renaming:)`` has refused it
+      // before, or ``SchemaDifference`` skips it, too.
       try? renaming.operation(in: model)?.apply(to: &model)
     }
     return model

@@ -1,12 +1,13 @@
 // Proposes the operations that change one model into another. The error for a mismatch prints them and
-// `new --from-model` writes them; a person reviews them.
+// `new --from-model` writes them; a person reviews them. AutomaticStep runs them if nothing is lost and
+// nothing is in doubt.
 
 extension SchemaDifference {
   /// Returns the operations that change one model into another.
   ///
   /// A possible renaming becomes a renaming only if `renaming` or the schema's `.renamed(from:)` states
-  /// it; otherwise it becomes a drop and an addition. Only the author of the change can decide this, so
-  /// no program runs the operations without a review.
+  /// it; otherwise it becomes a drop and an addition. Only the author of the change can decide this. So
+  /// operations with a possible renaming or a loss do not run without a review.
   package static func operations(
     from old: Schema, to new: Schema, renaming: [MigrationRenaming] = []
   ) -> [MigrationOperation] {
@@ -40,7 +41,8 @@ struct OperationProposer {
     for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
       add(.createEntity(new.written(entity, isThere: isUnpaired)))
     }
-    // Relationships come last, because an attribute of an equal name may have to be dropped first.
+    // New relationships are added only now, because an attribute with the same name may have to be
+    // dropped first.
     for (entity, former) in kept { changeAttributes(of: entity, from: former) }
     for (entity, _) in kept {
       for relationship in entity.relationships
@@ -150,7 +152,7 @@ struct OperationProposer {
     }
   }
 
-  /// Whether a property has the same kind in both models.
+  /// Whether a property is an attribute in both models, or in both a relationship to the same entity.
   private func isKept(_ name: String, in entity: EntityDescription, from former: EntityDescription) -> Bool {
     guard let old = former.relationship(named: name) else { return entity.attribute(named: name) != nil }
     return entity.relationship(named: name)?.destination == old.destination

@@ -21,8 +21,10 @@ extension Schema {
 
 extension StoreHistory {
   /// Returns the steps that the store carries, and one more if the classes have another model.
-  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
-  ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of another format.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` if that step would lose data, could not
+  ///   be rolled back, or needs the decision of a person;
+  ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of another format; the errors of
+  ///   ``MigrationSet/proposal(for:renaming:)``.
   func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
     try requireKnownFormat(file: file)
     let carried = try carriedSteps(in: file)
@@ -50,7 +52,8 @@ extension StoreHistory {
   /// only checksums.
   private func folded(in carried: MigrationSet) throws -> MigrationStep? {
     let empty = MigrationStep(number: 1, name: "empty", operations: []).checksum
-    // Folded steps may include empty ones. If all are empty, the steps themselves ran.
+    // A row without a text belongs to a folded step, or to a step without operations that ran itself. If
+    // any of these rows has a checksum other than that of a step without operations, steps were folded.
     let placeholders = steps.prefix { $0.text.isEmpty }
     guard placeholders.contains(where: { $0.checksum != empty }), placeholders.count < carried.version else {
       return nil

@@ -6,7 +6,8 @@ package import CipherSQLite
 public struct HistoryEvent: Sendable, Hashable, Codable {
   /// The kind of an event.
   public enum Kind: String, Sendable, Hashable, Codable {
-    /// The step ran while the store was created.
+    /// The store was created at the step's version or a later one. The step itself ran only if one of the
+    /// steps writes rows.
     case created
     /// The store was set to the step's version or a later one, with rows that another program had made;
     /// the step did not run.
@@ -89,7 +90,7 @@ extension HistoryEvent {
     for repair in repairs.reversed() {
       let place = moments.firstIndex(of: [repair.undoneCount, repair.storeVersion]) ?? all.count
       events.insert(HistoryEvent(repair), at: place)
-      // The earlier event gets the record from before the repair.
+      // The event at which the step ran gets the record from before the repair.
       let ran = events[..<place].lastIndex {
         $0.number == repair.former.number && ($0.kind == .up || $0.kind == .created || $0.kind == .baseline)
       }

@@ -1,7 +1,9 @@
 // The copies that a store made of itself before steps, each with the number of successful openings since.
-// After a given number of openings a copy is removed. A store without copies is not written to. If a run
-// commits each step by itself and has not finished, the copy from before its first step is kept beside
-// the newest copy. All other copies, also those of interrupted attempts, are removed.
+// After a given number of openings a copy is removed. A store without copies is not written to.
+//
+// At most two copies are kept: the two newest ones. While a run that commits each step by itself has not
+// finished, they are the newest copy and the copy from before the run's first step. All other copies,
+// also those of interrupted attempts, are removed.
 
 internal import CipherSQLite
 private import Foundation
@@ -26,8 +28,8 @@ package struct KeptCopy: Sendable, Hashable {
   }
 }
 
-/// The row of `vault_meta` about the copies. The row has only the stamps, because the store may be
-/// renamed.
+/// The row of `vault_meta` about the copies. The row has the stamps and not the names of the files,
+/// because the store may be renamed.
 struct KeptCopies: Equatable {
   /// The copies, from the oldest to the newest.
   private(set) var copies: [KeptCopy] = []
@@ -62,8 +64,7 @@ struct KeptCopies: Equatable {
   private var isWithinRun: Bool { copies.contains(where: \.isBeforeRun) }
 
   /// Adds a copy that was just made. Copies that it replaces remain listed until their files are removed.
-  /// - Parameter beginsRun: Whether the run will commit further steps, apart from those that the copy
-  ///   precedes.
+  /// - Parameter beginsRun: Whether further transactions of the run follow the one that records the copy.
   mutating func add(_ path: String, of file: DatabasePath, beginsRun: Bool) {
     let name = DatabasePath.split(path).name
     let stamp = name.dropFirst(file.name.count + 1).dropLast(".backup".count)
@@ -104,9 +105,9 @@ struct KeptCopies: Equatable {
   /// Counts an opening that needed no step, by a program that has all of the store's steps. Removes
   /// copies that have been kept for the given number of openings.
   ///
-  /// An opening is not counted while another connection writes, or if writing is impossible: this never
-  /// waits. Neither is it counted between two steps of a run, because such an opening does not show that
-  /// the run succeeded.
+  /// An opening is not counted while another connection writes, because the function never waits, or if
+  /// writing is impossible. Neither is an opening counted between two steps of a run, because it does not
+  /// show that the run succeeded.
   /// - Parameter limit: The number of openings for which a copy is kept.
   static func countOpening(_ connection: Connection, of file: DatabasePath, limit: Int) {
     connection.onBusy { _ in false }

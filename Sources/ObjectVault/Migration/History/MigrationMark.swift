@@ -70,8 +70,8 @@ package final class MigrationMark {
 
   /// Locks the file; returns whether it succeeded. Other processes may test the lock meanwhile:
   /// ``isHeld(_:)`` does so with a shared lock, which is compatible with other shared locks. On a busy
-  /// machine such a test may take a while, so this waits longer for it than for a real mark, which may be
-  /// held for hours.
+  /// machine such a test may take a while. So this function waits longer for the end of a test than for
+  /// that of a real mark, which may be held for hours.
   private static func isLocked(_ descriptor: Int32) -> Bool {
     var (asked, held) = (0, 0)
     while asked < 5000, held < 100 {
@@ -143,7 +143,7 @@ extension MigrationMark {
         // A process that has just got the write lock sets its mark shortly afterwards.
         if !wasHeld, !isHeld(store) { usleep(attemptMicroseconds) }
         guard wasHeld || isHeld(store), seconds == nil || ContinuousClock.now < deadline else { throw error }
-        // The body may not wait for locks itself, and each attempt derives a key.
+        // The body might not wait for locks itself, and each attempt derives a key.
         usleep(attemptMicroseconds)
       }
     }

@@ -5,8 +5,9 @@ private import Foundation
 
 extension StoreHistory {
   /// Reads the history of a store.
-  /// - Throws: ``StoreError/notAStore(file:)`` if the file has no such tables,
-  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` if their content is invalid.
+  /// - Throws: ``StoreError/notAStore(file:)`` if the file has no table `vault_meta`,
+  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` if another of the store's own tables is
+  ///   missing or the content of one is invalid.
   static func read(_ connection: Connection) throws -> StoreHistory {
     // One transaction, because a migration in another process changes several of these tables together.
     try connection.transaction(.deferred) { try tables(connection) }
@@ -26,7 +27,7 @@ extension StoreHistory {
     if let step = steps.first(where: { $0.number < 1 || $0.number > version }) {
       throw read.damage(
         "\(HistoryTable.name), row \(step.number),",
-        reason: "is not of a step from 1 to \(version), which is the version in \(MetaTable.name)")
+        reason: "belongs to no step: the version in \(MetaTable.name) is \(version)")
     }
     for number in 1...max(1, Int(version)) where number <= version {
       guard number <= steps.count, steps[number - 1].number == number else {

@@ -25,7 +25,8 @@ struct StoreHistory: Equatable {
   /// Compares the history with the available steps.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` for a file of another format,
   ///   ``StoreError/historyConflict(_:)`` for a step that differs,
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` if the store has later
+  ///   steps, and does not allow programs without these steps to open it.
   func check(against set: MigrationSet, file: String) throws {
     try requireKnownFormat(file: file)
     try checkSteps(against: set)

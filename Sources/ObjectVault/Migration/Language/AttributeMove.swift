@@ -1,11 +1,12 @@
 // The operation `move attribute User.street, User.city -> Address.street, Address.city by User.address`,
-// which splits an entity in two or joins two entities.
+// for splitting an entity in two, or for uniting the attributes of two entities in one.
 
 /// Moves attributes, with their values, to the entity at the other end of a to-one.
 ///
 /// If the owner of the to-one loses the attributes, each of its objects with a value but no reference
 /// gets a new object to refer to. If the owner gets the attributes, each of its objects gets the values
-/// of the object that it references. A step that would lose values is refused, with their number.
+/// of the object that it references. A step that would lose values is refused; the error states how many
+/// objects it concerns.
 public struct AttributeMove: Sendable, Hashable {
   /// The entity that has the attributes before the operation.
   public let source: String
@@ -15,8 +16,8 @@ public struct AttributeMove: Sendable, Hashable {
   public let attributes: [PropertyPair]
   /// The entity that has the to-one: the source or the destination.
   public let owner: String
-  /// The to-one, declared or inherited by the owner. It refers to the other entity, or to an ancestor of
-  /// that.
+  /// The to-one, declared or inherited by the owner. It refers to the other of the two entities, or to an
+  /// ancestor of that entity.
   public let relationship: String
 
   /// Creates a move.

@@ -3,11 +3,11 @@
 
 /// `merge entity A into B [with A.x -> B.y, …]`: makes two entities one.
 ///
-/// Each object of the first entity gets a new id, above all ids issued for the second entity. If the
-/// entities share a table, objects keep their ids. The values of a property go to the property that the
-/// list pairs with it, else to the property of the same name. Without either they are lost, and the plan
-/// lists the property. Afterwards, relationships to the first entity refer to the second, and subentities
-/// of the first inherit from the second.
+/// Each object of `A` becomes an object of `B`, with a new id above all ids issued for `B`. Only if both
+/// entities share a table do the objects keep their ids. The values of a property go to the property that
+/// the list pairs with it, else to the property of the same name. If `B` has neither, the values are
+/// lost, and the plan lists the property. Afterwards, relationships to `A` refer to `B`, and subentities
+/// of `A` inherit from `B`.
 public struct EntityMerge: Sendable, Hashable {
   /// The entity that is merged away.
   public let source: String

@@ -64,10 +64,11 @@ extension FoldedStep: CustomStringConvertible {
 
 extension FoldedStep {
   /// Returns the checksums of the steps that a file replaces, in their order, without parsing the file.
-  /// The opening of a store that ran those steps compares these. Works on bytes, because the header has a
-  /// line for each step.
-  /// - Returns: An empty array if a line is not in the form of ``description``. Parsing the file reports
-  ///   that error.
+  /// Opening a store compares these checksums with those that the store recorded. The function works on
+  /// bytes, for speed: the header has a line for each replaced step, and so may have many.
+  /// - Returns: An empty array if the file replaces no steps, or if the text after `replaces:` is not in
+  ///   the form of ``description``. In the second case the file is parsed later: parsing accepts other
+  ///   spacing and reports errors.
   static func checksums(inHeadOf text: String) -> [String] {
     var checksums: [String] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {

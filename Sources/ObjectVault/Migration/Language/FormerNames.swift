@@ -3,8 +3,8 @@
 
 /// The former names of entities after some steps.
 struct FormerNames {
-  /// For each former name, the present name (nil if the entity no longer exists), and the number of the
-  /// step that made the name a former one.
+  /// For each former name, the present name of the entity (nil if it no longer exists), and the number of
+  /// the step that last renamed, merged or dropped the entity.
   private var names: [String: (now: String?, step: Int)] = [:]
 
   init() {}
@@ -29,7 +29,8 @@ struct FormerNames {
     }
   }
 
-  /// Records that no row has an entity name any more.
+  /// Records that from a step on, no row has the name of an entity. The rows now have the name `new`; nil
+  /// if the entity no longer exists.
   private mutating func becomes(_ name: String, now new: String?, since step: Int) {
     replace(name, by: new, since: step)
     names[name] = (new, step)
@@ -39,8 +40,8 @@ struct FormerNames {
     for (former, entry) in names where entry.now == name { names[former] = (new, step) }
   }
 
-  /// Returns why a string is not the name of an entity, and what to write. Nil for a present name, and
-  /// for a string that never was a name and does not differ from one only in case.
+  /// Returns why a string is not the name of an entity, and what to write: for a former name, and for a
+  /// string that differs from a present name only in case. Nil for a present name and for other strings.
   func reason(_ text: String, in model: Schema) -> String? {
     guard model.entity(named: text) == nil else { return nil }
     if let entry = names[text] {

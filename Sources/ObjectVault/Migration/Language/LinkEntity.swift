@@ -1,12 +1,12 @@
 // The operations `make entity Membership a relationship User.groups` and `make relationship User.groups an
 // entity Membership`: objects become links of a many-to-many, and links become objects.
 
-/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object of an entity, which
-/// refers to two others, into a link between these.
+/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object of an entity into a
+/// link between the two objects that it refers to.
 ///
-/// The entity's attributes and ids are lost. So are its subentities, whose objects become links as well.
-/// The step is refused if objects have no reference to one of the ends, or link two objects that are
-/// linked already; the error states how many.
+/// The entity's attributes and ids are lost. Its subentities are dropped, and their objects become links
+/// as well. The step is refused if an object lacks one of the two references, or if several objects refer
+/// to the same two objects; the error states how many.
 public struct EntityToRelationship: Sendable, Hashable {
   /// The entity whose objects become links.
   public let entity: String
@@ -50,8 +50,9 @@ extension EntityToRelationship: CustomStringConvertible {
 /// `make relationship A.r an entity E (a, b) [inverse A.x, B.y]`: turns each link of a many-to-many into
 /// an object of a new entity.
 ///
-/// With inverses, the new to-ones are required, and an object is deleted with either object that it
-/// refers to. Without inverses, the object remains, and its to-one becomes nil.
+/// With inverses, the to-ones of the new entity are required, and an object of the new entity is deleted
+/// when one of the two objects that it refers to is deleted. Without inverses, the object remains, and
+/// its to-one becomes nil.
 public struct RelationshipToEntity: Sendable, Hashable {
   /// The owner of the relationship.
   public let owner: String

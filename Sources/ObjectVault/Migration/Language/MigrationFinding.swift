@@ -8,24 +8,27 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case dropsEntity = "L101"
     /// The step drops a property with all its values, and the step's `allow` does not list the property.
     case dropsProperty = "L102"
-    /// The step converts values to a narrower type.
+    /// The step converts values to a type for which some of them may be invalid.
     case narrows = "L103"
     /// The step's `allow` lists a loss that the step does not cause.
     case allowsNoLoss = "L104"
-    /// A property becomes required, and the step gives no value to objects that lack one.
+    /// The step adds a required property, makes a property required, or lets an entity inherit a required
+    /// one, and gives no value to objects that lack one.
     case requiresWithoutFilling = "L201"
     /// Existing values have to be unique after the step.
     case uniqueOnExisting = "L202"
-    /// If an object has several links, the step keeps only one.
+    /// A to-many becomes a to-one: if an object has several links, the step keeps the one that `picking`
+    /// selects, or fails without `picking`.
     case severalToOne = "L203"
     /// The step drops a property and adds a similar one; a renaming may be intended.
     case mayBeRenaming = "L301"
-    /// A class declares a former name for a property, and a step has done that renaming already.
+    /// A class declares the former name of a property, or the schema declares that of an entity, although
+    /// a step has already done the renaming.
     case renamingIsDone = "L302"
     /// The header gives the step a name that differs from the name of its file.
     case namedOtherwise = "L303"
-    /// A to-many stores its own links, although the other entity has a to-one back, which may be intended
-    /// as its inverse.
+    /// A to-many without an inverse stores its own links, although its destination has a to-one to its
+    /// owner. That to-one may be intended as the inverse.
     case mayBePaired = "L304"
     /// With an engine that cannot drop a column, the step copies a whole table.
     case rebuildsTable = "L401"
@@ -39,13 +42,15 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case rawNamesPlain = "L503"
     /// A trigger writes rows without notifying objects in memory.
     case triggerWrites = "L504"
-    /// SQL writes rows of an entity with a parent, without a restriction to that entity.
+    /// SQL writes rows of an entity with a parent, but does not name that entity: an INSERT without the
+    /// column `_entity`, or an UPDATE or DELETE without WHERE.
     case namesNoEntity = "L505"
     /// SQL has a former name of an entity in a string literal.
     case namesFormerly = "L506"
-    /// A released step was edited. Only the tool finds this, in its lock file.
+    /// A released step was edited. Only the tool finds this: it compares the step with its lock file.
     case editsReleased = "L601"
-    /// `reader` allows programs to open the store that lack a change which they would need.
+    /// `reader` allows older programs to open the store, although the step makes a change that they do
+    /// not support.
     case readerTooOld = "L602"
 
     /// Whether the finding is for information, and not about a possible loss of data or a failure.

@@ -16,8 +16,8 @@ extension MigrationLine {
   static let idForm = "the id of an object, such as filling 1"
 
   /// Returns the error for `filling` on a property that is not required.
-  /// - Parameter column: The column of the error if the line has no word `filling`: the one after the
-  ///   name.
+  /// - Parameter column: The column of the first word after the property's name. The error has this
+  ///   column only if the word `filling` is not found in the line.
   func fillsNothing(_ column: Int) -> StoreError {
     failure(
       "filling needs a required property",

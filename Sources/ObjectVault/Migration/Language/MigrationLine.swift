@@ -45,7 +45,7 @@ struct MigrationLine {
   /// The column of the next word, or of the end of the line, counted from 0.
   var column: Int { index < words.count ? words[index].column : line.end }
 
-  /// The column of the first unquoted word with a text; nil if the line has none.
+  /// The column of the first unquoted word that equals `word`; nil if the line has none.
   func column(of word: String) -> Int? { words.first { !$0.isString && $0.text == word }?.column }
 
   mutating func skip() { index += 1 }
@@ -63,7 +63,8 @@ struct MigrationLine {
     }
   }
 
-  /// Takes the brace that opens a block; it must be the last word of the line.
+  /// Takes the brace that opens a block of SQL. It is the last word of the line, because the SQL after it
+  /// is not split into words.
   /// - Returns: The number of scalars before the block's SQL.
   mutating func brace(after word: String) throws -> Int {
     guard take("{") else {
@@ -103,7 +104,7 @@ struct MigrationLine {
     }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
-      // Whether composed letters would make the names valid: they have letters with separate accents.
+      // Whether the names are invalid only because some of their accents are separate characters.
       let isDecomposed = parts.allSatisfy {
         Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
       }

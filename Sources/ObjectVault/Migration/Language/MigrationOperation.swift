@@ -1,5 +1,6 @@
-// The list of all operations of a migration step. Each operation has a file in the folder Operations,
-// with everything else about it; MigrationOperation+Rules finds that file's type.
+// The list of all operations of a migration step. The rules of each operation are in the folder
+// Operations, where opposite operations may share a file. MigrationOperation+Rules maps each case to the
+// type with its rules.
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
@@ -65,7 +66,7 @@ public enum MigrationOperation: Sendable, Hashable {
   case transform(SQLTransform)
   /// `transform swift NAME on E …`
   case transformSwift(SwiftTransform)
-  /// `seed { … }`, which also runs when a store is created
+  /// `seed { … }`: creates rows, in a new store as well as in a migrated one
   case seed(String)
   /// `require "text" { SELECT … }`
   case require(String, String)

@@ -90,8 +90,8 @@ struct MigrationParser {
     return result
   }
 
-  /// Refuses the conflict markers that a merge of two branches leaves. No line of valid SQL begins with
-  /// one.
+  /// Refuses the conflict markers that a merge of two branches leaves, at the beginning of any line. Only
+  /// in a string or a comment could a line of valid SQL begin with such a marker.
   private func requireNoConflict() throws {
     let marks = ["<<<<<<<", ">>>>>>>"].map { Array($0.utf8) }
     let conflict = starts.indices.first { index in marks.contains { bytes(ofLine: index).starts(with: $0) } }
@@ -99,8 +99,8 @@ struct MigrationParser {
     throw failure(
       "there is a merge conflict here",
       hint:
-        "keep one side, and remove the conflict markers; if both branches added a step, renumber one "
-        + "with rebase",
+        "keep one side, and remove the conflict markers; if both branches added a step, put one of them into "
+        + "a file with the next free number",
       line: line)
   }
 

@@ -7,8 +7,9 @@ private import Foundation
 public enum BackupRule: String, Sendable, Hashable, CaseIterable {
   /// Before every run of the step.
   case always
-  /// Before a step that loses values or rewrites them by SQL (`transform` or `retype … using`). This is
-  /// the default.
+  /// Before a step that loses values, that computes values by SQL or Swift of its author (`transform` or
+  /// `retype … using`), or that moves rows or values to another entity, such as by `merge entity` or
+  /// `set parent`. This is the default.
   case auto
   /// Never because of this step; another step of the run may still require a copy.
   case never
@@ -22,7 +23,7 @@ public struct MigrationStep: Sendable, Hashable {
   public let name: String
   /// The author's note about the step.
   public let note: String?
-  /// The lowest version of a program's steps with which it may open the store after this step.
+  /// Programs whose steps reach at least this version may open the store after this step.
   public let reader: Int
   /// The losses that the author allows, such as `lossy:User.city`. Because they were reviewed with the
   /// file, `store-migrate up` needs no flag for them.
@@ -33,10 +34,11 @@ public struct MigrationStep: Sendable, Hashable {
   public let operations: [MigrationOperation]
   /// The operations of `[down]`; nil if the author wrote none. Stores record them.
   public let down: [MigrationOperation]?
-  /// Why the step cannot be rolled back; nil unless its author wrote `irreversible` in `[down]`.
+  /// Why the step cannot be rolled back; nil unless its author wrote `irreversible` in `[down]`, or the
+  /// step was folded or replaces folded steps.
   public let irreversible: String?
-  /// The steps that this step replaces; empty for other steps. The last of them is the original step with
-  /// this step's number. `MigrationSet.folded(to:)` makes a step that replaces others.
+  /// The steps that this step replaces; empty if it replaces none. The last of them is the original step
+  /// with this step's number. `MigrationSet.folded(to:)` makes a step that replaces others.
   public let folds: [FoldedStep]
   /// The checksum of a folded step, if this value is the placeholder for it in a set; nil for other
   /// steps.
@@ -162,9 +164,9 @@ public struct MigrationStep: Sendable, Hashable {
   /// The `[up]` section in its canonical spelling.
   public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
 
-  /// The prefix `s1:` and the SHA-256 of ``canonicalText``. Line ends, comments, spacing, header and path
-  /// have no effect; spaces within a line of SQL do. A step that replaces folded ones keeps the checksum
-  /// of the original step, because stores recorded that.
+  /// The prefix `s1:` and the SHA-256 of ``canonicalText``. Line ends, comments, spacing, header,
+  /// `[down]` and path have no effect; spaces within a line of SQL do. A step that replaces folded ones
+  /// keeps the checksum of the original step, because stores recorded that.
   public var checksum: String {
     foldedChecksum ?? recordedChecksum ?? folds.last?.checksum ?? contentChecksum
   }
@@ -172,8 +174,9 @@ public struct MigrationStep: Sendable, Hashable {
   /// The checksum of the present text, regardless of folding.
   package var contentChecksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
 
-  /// The checksum by an earlier rule, which also removed blank lines, and spaces at the ends of lines, in
-  /// string literals of SQL. Stores and lock files of earlier releases have such checksums.
+  /// The checksum by an earlier rule. In string literals of SQL, that rule also removed blank lines, and
+  /// spaces at the beginning and end of lines. Stores and lock files of earlier releases have such
+  /// checksums.
   var formerChecksum: String {
     guard !isFolded else { return checksum }
     func trimmed(_ sql: String) -> String {

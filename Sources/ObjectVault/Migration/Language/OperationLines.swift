@@ -21,7 +21,8 @@ extension MigrationStep {
     operations.firstIndex(of: operation).flatMap { lines[$0] }
   }
 
-  /// Returns a message for a `require` without one: the query itself, on one line.
+  /// Returns the message for a `require` whose author wrote none: the line of the operation, and the
+  /// query on one line.
   func words(for query: String, of operation: MigrationOperation) -> String {
     "the query\(atLine(of: operation)) is true "
       + "(\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
@@ -32,11 +33,12 @@ extension MigrationStep {
     line(of: operation).map { " at line \($0)" } ?? ""
   }
 
-  /// Returns the file's name, with the line of the operation that has a summary. Without the line if
-  /// several operations have that summary.
+  /// Returns the file's name and the line of the operation whose summary is `summary`; only the name
+  /// unless exactly one operation of `[up]` has this summary.
   package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
 
-  /// Returns the file's name, with the line of the operation in `[down]` that has a summary.
+  /// Returns the file's name and the line of the operation in `[down]` whose summary is `summary`; only
+  /// the name unless exactly one operation of `[down]` has this summary.
   func place(ofDownOperation summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
 
   private func place(of summary: String, among operations: [MigrationOperation], _ lines: OperationLines)

@@ -3,8 +3,8 @@
 
 extension OperationSubject {
   /// Checks an operation against the inheritance hierarchy of its entity.
-  /// - Throws: ``ModelError`` if the entity inherits the property, or another entity of the hierarchy has
-  ///   the new name.
+  /// - Throws: ``ModelError`` if the entity inherits the property, if another entity of the hierarchy has
+  ///   the new name, or if an index of a subentity uses the property that is dropped or whose links move.
   func checkHierarchy(in model: Schema) throws(ModelError) {
     switch self {
     case .made(let entity, let name, _): try model.requireFree(name, inHierarchyOf: entity)

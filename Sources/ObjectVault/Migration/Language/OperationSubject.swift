@@ -31,7 +31,8 @@ enum OperationSubject {
     }
   }
 
-  /// Whether rows move to another table. A segment with such an operation has no other operations.
+  /// Whether the operation gives an entity another parent, so that rows may move to another table. A
+  /// segment with such an operation has no other operations.
   var movesRows: Bool { if case .movedEntity = self { true } else { false } }
 
   /// Whether links are stored in another place afterwards.

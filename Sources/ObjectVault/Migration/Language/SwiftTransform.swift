@@ -20,7 +20,7 @@ public struct SwiftTransform: Sendable, Hashable {
   /// The places that the function writes; nil if its author declares none.
   public var writes: [Place]? { access.writes }
 
-  /// The batch size of a step that states none.
+  /// The batch size of a transform whose line states none.
   public static let usualBatch = 500
 
   /// Creates a transform.
@@ -41,8 +41,8 @@ public struct SwiftTransform: Sendable, Hashable {
     (self.name, self.entity, self.access, self.batch) = (name, entity, access, max(1, batch))
   }
 
-  /// Whether the declaration allows the function to write a property, or for nil, to create and delete
-  /// objects.
+  /// Whether the declaration allows the function to write a property or, if `property` is nil, to create
+  /// and delete objects.
   func mayWrite(_ entity: String, property: String?) -> Bool {
     access.covers(.writes, of: entity, property: property)
   }

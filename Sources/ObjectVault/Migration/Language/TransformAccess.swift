@@ -81,7 +81,8 @@ public struct TransformAccess: Sendable, Hashable {
   ///   - deeds: The undeclared accesses, such as `reads User.name`.
   ///   - places: The declarations that would allow these accesses.
   func refusal(_ deeds: [String], _ places: [(word: Word, place: Place)]) -> String {
-    // The list for each word is complete, because a word may occur in the line only once.
+    // Each word may occur in the line only once, so its list also has the places that are declared
+    // already.
     let words = Word.allCases.compactMap { word -> String? in
       let lacking = places.filter { $0.word == word }.map(\.place)
       guard !lacking.isEmpty, let said = self.places(word) else { return nil }

@@ -32,7 +32,7 @@ struct AddAttribute: TableOperation {
   /// Whether the attribute is required and has no default, so existing rows lack a value.
   private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
 
-  /// Whether the attribute is unique and has a default: then older programs give each new row one value.
+  /// Whether the attribute is unique and has a default: older programs give all new rows the default.
   private var repeatsDefault: Bool { attribute.isUnique && attribute.defaultValue != nil }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -50,7 +50,7 @@ struct AddIndex: TableOperation {
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard index.isUnique, place.existed(entity) else { return [] }
     return [
-      (.uniqueOnExisting, "the step fails if two rows have equal values; plan counts them")
+      (.uniqueOnExisting, "the step fails if two rows have equal values; a plan for a store counts them")
     ]
   }
 }

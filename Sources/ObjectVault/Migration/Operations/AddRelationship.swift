@@ -41,8 +41,8 @@ struct AddRelationship: TableOperation {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
-  /// Whether the operation adds the end of a one-to-one that has no column. This end takes no backfill
-  /// value and cannot be required; if it is, the model reports a fault.
+  /// Whether the operation adds the end of a one-to-one that does not have the column. This end takes no
+  /// backfill value and cannot be required; if it is, the model reports a fault.
   private func isLookedUp(in model: Schema) -> Bool {
     var model = model
     guard (try? MigrationOperation.addRelationship(entity, relationship).apply(to: &model)) != nil else {

@@ -38,7 +38,8 @@ extension AttributeMove {
   /// The condition that a row of the source has any value to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// A query for the ids of the rows, at the end without the column, that have a partner.
+  /// A query for the ids of the rows that have a partner, among the rows of the entity without the
+  /// column.
   func partnerIDs(_ way: Way, _ model: Schema) -> SQL {
     let columnPlace = model.place(of: way.isAtSource ? source : destination)
     let hasPartner = columnPlace.condition(and: "\(way.column) NOT NULL")
@@ -52,8 +53,8 @@ extension AttributeMove {
   }
 
   /// The checks of a move away from the relationship's owner. No row of the destination may get several
-  /// different values, a row with a value may not have a partner of another entity than the destination,
-  /// and for each row without a partner the move must be able to create one.
+  /// different values. A row with a value may not have a partner of another entity than the destination;
+  /// if it has no partner, the move must be able to create one.
   private func checksAwayFromOwner(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
     let (sourcePlace, destinationPlace) = (model.place(of: source), model.place(of: destination))
     let (from, column) = (sourcePlace.tableName, way.column)
@@ -82,7 +83,8 @@ extension AttributeMove {
             + "\(destination); first clear the values, or correct \(self.relationship), with a transform"))
     }
     let lone = lone(way, model)
-    // The move sets the to-one of each new row, so this property never lacks a value.
+    // If the destination has the to-one's column, the move sets it in each new row, so that this property
+    // never lacks a value.
     let filled = way.isAtSource ? nil : way.property
     if let missing = model.flattenedEntity(named: destination)?.requiredPropertyWithoutDefault(except: filled)
     {
@@ -95,8 +97,8 @@ extension AttributeMove {
     return checks + defaultKeyChecks(of: lone, way, model)
   }
 
-  /// Checks the unique keys for the objects that the move creates, one for each row without a partner.
-  /// These objects have default values only.
+  /// Checks the unique keys for the objects that the move creates, one for each row of `lone`. Apart
+  /// from a to-one to that row, these objects have default values only.
   private func defaultKeyChecks(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in

@@ -1,5 +1,7 @@
-// The parts of `move attribute`. They copy the values, and create destination objects for rows that have a
-// value and no partner. AttributeMove+Checks finds the rows that the operation refuses.
+// The parts of `move attribute`. They copy each value from a row of the source to its partner, the row of
+// the destination that a to-one connects with it. A move away from the to-one's owner also creates
+// partners for rows that have a value and no partner. AttributeMove+Checks finds the rows that the
+// operation refuses.
 
 internal import CipherSQLite
 
@@ -64,8 +66,9 @@ extension AttributeMove: CompositeOperation {
       }
   }
 
-  /// Returns the first names of the new attributes. Names are unique within an inheritance hierarchy: a new
-  /// attribute whose name is still used has a temporary one until the source's attribute is dropped.
+  /// Returns the names under which the new attributes are added. Names are unique within an inheritance
+  /// hierarchy: a new attribute whose name is still used has a temporary one until the source's attribute
+  /// is dropped.
   private func temporaryNames(in model: Schema) -> [String] {
     guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
     else { return attributes.map(\.new) }
@@ -138,7 +141,8 @@ extension AttributeMove: CompositeOperation {
     return rows.map { .sql($0) }
   }
 
-  /// Creates the objects for rows that have no partner.
+  /// The statement that creates the destination objects, for source rows that have a value and no
+  /// partner.
   private func insertion(_ way: Way, _ model: Schema) -> SQL {
     var (columns, values): (SQL, SQL) = ("\"id\", \"_version\"", "vault_other, \(number: RowVersions.first)")
     for (column, value) in model.beginnings(of: destination) {

@@ -1,6 +1,6 @@
-// Operations that consist of other operations. A composite operation changes a model as its parts do, one
-// after the other. In the file, SQL of the library runs between the parts. Support for both engines,
-// renaming and checks come from the parts.
+// Operations that consist of other operations. A composite operation changes a model as these do, one
+// after the other. In the store, checks and SQL of the library run between them. Support for both
+// engines, renaming and the checks of the model come from these operations.
 
 internal import CipherSQLite
 
@@ -17,7 +17,8 @@ enum CompositePart {
 protocol CompositeOperation: OperationRules, CustomStringConvertible {
   /// The parts, in order.
   func parts(in model: Schema) throws(ModelError) -> [CompositePart]
-  /// What its parts drop although the values are kept elsewhere, such as `User.city`.
+  /// The properties and entities that its parts drop, but whose values are kept elsewhere, such as
+  /// `User.city`.
   func kept(in model: Schema) -> Set<String>
   /// The losses that it reports in addition to the losses of its parts.
   func losses(in model: Schema) -> [String]
@@ -47,7 +48,7 @@ extension CompositeOperation {
     for operation in try operations(in: model) { try operation.apply(to: &model) }
   }
 
-  // Each of its parts is checked on its own.
+  // The next two functions do nothing: the compiler calls those of each operation among the parts.
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
@@ -95,8 +96,8 @@ extension Schema {
   }
 
   /// The columns that a statement must set in a new row, with their values, because the table has no
-  /// default for them: the name of the entity, and the defaults that subentities declare. Empty for a root
-  /// entity.
+  /// default for them: the column with the entity's name, and the attributes with a default that the
+  /// entity or an ancestor below the root declares. Empty for a root entity.
   func beginnings(of name: String) -> [(column: SQLName, value: SQL)] {
     guard let entity = entity(named: name), entity.parent != nil else { return [] }
     let below = ancestors(of: entity).dropFirst() + [entity]

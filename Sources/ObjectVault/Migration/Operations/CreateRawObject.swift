@@ -18,7 +18,8 @@ struct CreateRawObject: TableOperation {
       let sql = try parser.block(from: head.brace(after: "create raw \(kind.rawValue) \(name)"))
       let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
       if let problem = object.problem {
-        throw parser.failure(problem, hint: "write it as SQLite has it after CREATE … NAME", line: start)
+        throw parser.failure(
+          problem, hint: "write what follows the name in SQLite's CREATE statement", line: start)
       }
       return .createRawObject(object)
     }

@@ -35,8 +35,8 @@ struct DropEntity: TableOperation {
     }
   }
 
-  // A segment deletes the rows of a dropped subentity first. Earlier operations, which may read them, need
-  // a segment before it.
+  // A segment deletes the rows of a dropped subentity before anything else. So the operations before the
+  // drop, which may read these rows, need an earlier segment.
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {

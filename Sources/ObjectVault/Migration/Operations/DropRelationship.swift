@@ -35,8 +35,9 @@ struct DropRelationship: TableOperation {
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  /// The drop can be undone if the inverse keeps the links, in its column or in the join table. In a
-  /// one-to-one, the drop moved the column to the inverse.
+  /// The drop can be undone if the inverse keeps the links, in its column or in the join table, and no
+  /// order of members is lost. If the relationship has the column of a one-to-one, the drop moves the
+  /// column to the inverse.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let relationship = model.entity(named: entity)?.relationship(named: name),
       !relationship.hasColumn || relationship.isOneToOne,
@@ -48,8 +49,8 @@ struct DropRelationship: TableOperation {
     made.isRequired = false
     let addition = MigrationOperation.addRelationship(entity, made)
     guard relationship.hasColumn else { return .operations([addition]) }
-    // The relationship is first added without a column. Dropping the inverse then gives it the column with
-    // all values.
+    // The relationship is first added without a column. Dropping the inverse then gives the relationship
+    // the column with all values.
     return .operations(
       [
         addition, .dropRelationship(relationship.destination, inverse),

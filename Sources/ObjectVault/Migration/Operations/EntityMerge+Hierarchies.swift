@@ -75,7 +75,8 @@ struct HierarchyMerge {
   }
 
   /// Refuses a merge that would lose a unique key of the source, because the destination's properties are
-  /// not unique. Runs before any property is renamed, so that the error has the names from before the step.
+  /// not unique. Runs before any property is renamed, so that the error has the names from before the
+  /// merge.
   /// - Parameter former: The source before the merge.
   private func requireUniqueness(of former: EntityDescription) throws(ModelError) {
     let news = Dictionary(places.attributes.map { ($0.from.name, $0.to.name) }) { first, _ in first }
@@ -151,8 +152,8 @@ struct HierarchyMerge {
     passing[name] = new
   }
 
-  /// Renames relationships whose names the destination uses: unlike attributes, two relationships do not
-  /// become one when the source becomes a subentity.
+  /// Renames relationships whose names the destination's hierarchy uses: unlike attributes, two
+  /// relationships do not become one when the source becomes a subentity.
   private mutating func renameConflicting() throws(ModelError) {
     for relationship in places.source.relationships
     where try isTaken(relationship.name, by: merge.destination) {
@@ -241,9 +242,9 @@ struct HierarchyMerge {
     for (owner, _, new) in indexes { try add(.addIndex(owner, new)) }
   }
 
-  /// Makes the rows objects of the destination, and clears the to-ones that are dropped with the source.
-  /// Objects of subentities are included: if such a to-one is required, later parts refuse references that
-  /// remain.
+  /// The statement that makes the rows objects of the destination, and clears the to-ones that are
+  /// dropped with the source. These are also cleared in rows of subentities: if one is required, the
+  /// `set parent` that follows would refuse references that remain.
   private func renaming(_ source: EntityDescription) -> SQL {
     let place = present.place(of: source.name)
     let column = SQLName(EntityColumn.name)

@@ -41,8 +41,9 @@ extension EntityMerge: CompositeOperation {
     .none(reason: "it is no longer known which objects of \(destination) were of \(source)")
   }
 
-  /// Records relationships whose links are now shared with the destination, and objects of subentities
-  /// that moved to another inheritance hierarchy or got new ids.
+  /// Records the relationships that get links of the source. If the source is in an inheritance
+  /// hierarchy, also records the attributes that get its values, and the objects of subentities that
+  /// move to another hierarchy or get new ids.
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
     guard let places = try? places(in: model) else { return }
     func owner(_ name: String) -> String {

@@ -3,7 +3,8 @@
 
 internal import CipherSQLite
 
-/// The effect of a merge in one model.
+/// What a merge does in one model with the properties of the source, and with relationships to the
+/// source.
 struct MergeMapping {
   /// A relationship of an entity.
   struct End {
@@ -24,11 +25,12 @@ struct MergeMapping {
     }
   }
 
-  /// The entity that is dropped, with the properties that it inherits and the destination does not.
+  /// The entity that is dropped, with its own and its inherited properties but without ``shared``.
   let source: EntityDescription
   /// The entity that stays, with all inherited properties.
   let destination: EntityDescription
-  /// The properties that both inherit from a common ancestor: the merge does not change them.
+  /// The properties that both inherit from a common ancestor, or that the source inherits from the
+  /// destination. The merge changes the value of such a property only if a pair maps another one to it.
   let shared: Set<String>
   private(set) var attributes: [(from: AttributeDescription, to: AttributeDescription)] = []
   /// To-ones of the source.
@@ -40,8 +42,8 @@ struct MergeMapping {
   private(set) var members: [(from: End, to: RelationshipDescription)] = []
   /// Relationships of other entities to the source that will reference the destination.
   private(set) var redirected: [End] = []
-  /// Relationships of other entities to the source whose links are moved by the source's own relationship,
-  /// or are lost with it.
+  /// Relationships of other entities to the source that are dropped: their links move with the inverse,
+  /// which the source declares, or are lost with the inverse.
   private(set) var dropped: [End] = []
   /// Properties of the source whose values are lost, such as `Company.www`.
   private(set) var losses: [String] = []
@@ -101,7 +103,7 @@ struct MergeMapping {
     return names
   }
 
-  /// Checks that unique keys that contain a to-one of `members` stay unique.
+  /// Checks the unique keys that contain a to-one which gets values of another one: see `members`.
   /// - Parameter value: Returns the value of a to-one after the merge, from the former column and the new
   ///   column.
   func memberChecks(in model: Schema, _ value: (SQL, SQL) -> SQL) -> [CompiledStatement] {
@@ -231,7 +233,8 @@ struct MergeMapping {
       members.append((End(entity: owner, relationship: back), to))
       return
     }
-    // The inverse may be mapped to nothing, or to another property.
+    // If `back` is mapped to `to`, it moves the links itself. Otherwise `back` is mapped to nothing, or
+    // to another property.
     if names[back.name] == to.name { return }
     guard !names.values.contains(to.name) else { throw misfit(relationship.name, as: new.name) }
     toOnes.append((back, to))

@@ -96,7 +96,8 @@ extension EntityToRelationship: CompositeOperation {
     ]
   }
 
-  /// Refuses an entity with relationships besides the two ends.
+  /// Refuses an entity that has a relationship without a column, or whose subentities declare any
+  /// relationship. `ends` refuses a third to-one.
   private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
     for owner in model.ancestors(of: link) + [link] {
       guard let more = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
@@ -129,7 +130,8 @@ extension EntityToRelationship: CompositeOperation {
   ) {
     let toOnes = model.flattened(try model.known(entity)).relationships.filter { $0.hasColumn }
     if let from { _ = try model.known(entity, inherited: from) }
-    // An end may reference a subentity of the named entity, because its objects are objects of that entity.
+    // An end may reference a subentity of the named entity, because objects of a subentity are objects of
+    // the named entity too.
     func leads(_ end: RelationshipDescription, to name: String) -> Bool {
       model.line(of: end.destination).contains(name)
     }

@@ -32,7 +32,8 @@ struct MakeMany: TableOperation {
     let relationship = model.entity(named: entity)?.relationship(named: name)
     return .operations(
       [.makeOne(entity, name, picking: nil)]
-        // At this point of the rollback the column belongs to the inverse.
+        // If the relationship had the column of a one-to-one, the inverse has it at this point of the
+        // rollback.
         + (relationship.flatMap(model.givingColumnBack(to:)) ?? [])
         + (relationship?.isRequired == true ? [.makeRequired(entity, name, filling: nil)] : []))
   }
@@ -107,7 +108,7 @@ struct MakeOne: TableOperation {
 
 extension Schema {
   /// The operations that move the column of a one-to-one from the inverse to this relationship. nil if the
-  /// relationship is not a one-to-one.
+  /// relationship is not the end with the column in this model.
   fileprivate func givingColumnBack(to relationship: RelationshipDescription) -> [MigrationOperation]? {
     guard relationship.isOneToOne, let inverse = relationship.inverse,
       let other = entity(named: relationship.destination)?.relationship(named: inverse)
@@ -128,7 +129,7 @@ extension Schema {
       throw ModelError(reason: "\(entity).\(name) is already \(toMany ? "many" : "one")")
     }
     guard relationship.destination != entity || relationship.inverse != name else {
-      throw ModelError(reason: "\(entity).\(name) is its own inverse, so it has no other end to keep")
+      throw ModelError(reason: "\(entity).\(name) is its own inverse, so both of its ends would change")
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany

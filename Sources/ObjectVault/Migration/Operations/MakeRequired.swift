@@ -51,8 +51,8 @@ struct MakeRequired: TableOperation {
   }
 
   /// The expression by which an earlier operation of the segment computes the attribute; this operation
-  /// replaces its NULLs. nil without one or without a backfill value, and for an attribute that the segment
-  /// added.
+  /// replaces its NULLs. nil if there is no such expression or no backfill value, for an attribute that
+  /// the segment added, and for a to-one.
   private func earlierExpression(_ mapping: SegmentMapping, in model: Schema) -> String? {
     guard filling != nil, !mapping.isAdded(entity, property: name),
       model.entity(named: entity)?.attribute(named: name) != nil
@@ -60,15 +60,16 @@ struct MakeRequired: TableOperation {
     return mapping.expressions[entity]?[name]
   }
 
-  /// Whether the operation fills a property that the segment added without values. Then each row gets the
-  /// value in the only copy that the segment makes of the table.
+  /// Whether the operation fills a property that the segment added without values. Then one copy of the
+  /// table both adds the property and gives each row the value.
   private func fillsAddedProperty(_ mapping: SegmentMapping, in model: Schema) -> Bool {
     guard filling != nil, mapping.hasRows(entity), mapping.hasNoValuesYet(entity, property: name, in: model)
     else {
       return false
     }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
-    // The check that the referenced object exists reads the tables before the segment.
+    // The check that the referenced object exists reads the tables before the segment, so the destination
+    // must be among them.
     return mapping.hasRows(relationship.destination)
   }
 
@@ -104,8 +105,8 @@ struct MakeRequired: TableOperation {
     if filling == nil, model.isRequired(entity, property: name) { return .operations([]) }
     // The step itself added the property, so the rollback drops it.
     if mapping.former(entity, property: name) == nil { return .operations([]) }
-    // Without a backfill value the operation fills no row: it refuses rows that lack a value, even with a
-    // default.
+    // Without a backfill value the operation fills no row: it refuses rows that lack a value, even if the
+    // attribute has a default.
     return filling == nil
       ? .operations([.makeOptional(entity, name)])
       : .none(reason: "it is no longer known which objects had no value")
@@ -156,8 +157,9 @@ struct MakeOptional: TableOperation {
 }
 
 extension Schema {
-  /// Refuses the end of a one-to-one that has no column, and a name that no property has.
-  /// - Throws: ``ModelError``, for an unknown name with a similar one.
+  /// Refuses the end of a one-to-one that does not have the column, and a name that no property of the
+  /// entity has.
+  /// - Throws: ``ModelError``; for an unknown name, it suggests a similar one.
   fileprivate func requireAttributeOrToOne(_ entity: String, property name: String) throws(ModelError) {
     let owner = try known(entity)
     if let relationship = owner.relationship(named: name), relationship.isLookedUp {

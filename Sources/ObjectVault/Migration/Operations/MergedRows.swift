@@ -112,8 +112,8 @@ struct MergedRows {
   ) {
     let (source, destination) = (places.source.name, places.destination.name)
     if isShared(newName) {
-      // The rows have the target column already. Its value stays unless the carried one replaces it; a
-      // row with two different values is refused.
+      // The rows have the target column already. A carried value replaces its value. A row with two
+      // different values is refused, unless the target has its default.
       var taken: SQL = "\(column) NOT NULL AND \(target) NOT NULL AND \(target) IS NOT \(value)"
       if let filling { taken.append(" AND \(target) IS NOT \(written: filling.sql)") }
       check(
@@ -177,7 +177,8 @@ struct MergedRows {
       statements.append(
         "INSERT INTO \(identifier: places.destination.name) (\(all.columns)) SELECT \(all.values) FROM \(rows)\(ids.joined)"
       )
-      // The source may have no row left for the ids that it has assigned.
+      // The source may have issued ids above those of its present rows, so the destination gets the
+      // higher one of both high-water marks.
       let names = [(new: places.destination.name, former: places.source.name)]
       statements.append("\(written: IdentifierTable.renaming(names))")
     } else if !settings.isEmpty {

@@ -20,15 +20,16 @@ extension MigrationCompiler {
     return before.table(of: change.entity)
   }
 
-  /// The new table of an entity that leaves its hierarchy. It is filled before other tables change.
+  /// The new table of an entity that leaves its hierarchy. It is filled before other tables change. nil
+  /// for other changes.
   var ownTable: TableInfo? {
     guard let change = mapping.parentChange, change.way == .out else { return nil }
     return after.entity(named: change.entity.name).map(after.table)
   }
 
-  /// The tables that lose references, because a relationship of theirs references an ancestor that the rows
-  /// in the new table no longer belong to. The references are cleared, and no trigger of these tables may
-  /// fire then.
+  /// The tables that may refer to the rows that move to the new table: by a relationship to an ancestor
+  /// whose objects these rows no longer are. Such references are cleared, and no trigger of these tables
+  /// may fire while they are.
   var released: Set<String> {
     guard let change = mapping.parentChange, change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))

@@ -23,7 +23,7 @@ package struct NameHistory: Sendable {
     }
   }
 
-  /// Records the final names.
+  /// Records the final names, except those of entities whose objects have new ids.
   mutating func end(_ mapping: SegmentMapping) {
     for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
@@ -36,7 +36,8 @@ package struct NameHistory: Sendable {
     }
   }
 
-  /// The trail after the steps and their rollback: everything that the steps kept has its former name again.
+  /// The history of names after the steps and their rollback: everything that the steps kept has its
+  /// former name again.
   package var keptByRoundTrip: NameHistory {
     var trail = self
     trail.entities = Dictionary(uniqueKeysWithValues: entities.keys.map { ($0, $0) })
@@ -64,7 +65,9 @@ package struct NameHistory: Sendable {
     rewrote(relationship?.destination ?? "", property: relationship?.inverse ?? "", mapping: mapping)
   }
 
-  /// Records a change of parent: objects get new ids in another table, and so do references to them.
+  /// Records a change of parent. Objects that move into another entity's table get new ids, and
+  /// references to them change. Otherwise ids stay, but references to the ancestors that the entity
+  /// leaves may be cleared.
   private mutating func note(_ change: ParentChange, mapping: SegmentMapping, in model: Schema) {
     if change.way == .into { renumbered.formUnion(change.names.compactMap { mapping.entities[$0] }) }
     let others = Set((change.way == .into ? change.moved : change.left).map(\.name))
@@ -116,7 +119,7 @@ package struct NameHistory: Sendable {
   /// Records what a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, mapping: SegmentMapping, in model: Schema) {
     for (name, former) in mapping.entities {
-      // A transform may declare an inherited property under the name of a subentity, and the name of an
+      // A transform may declare an inherited property under the name of a subentity, and a declared
       // entity includes the properties that it inherits.
       let line = model.entity(named: name).map { entity in
         (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)

@@ -12,7 +12,7 @@ protocol OperationRules: Sendable {
   static var forms: [OperationForm] { get }
   /// The operation in the canonical spelling of a migration file, from which checksums are computed.
   var text: OperationText { get }
-  /// The entity or property that the operation changes, with its name afterwards.
+  /// What the operation changes, under the names before it.
   var subject: OperationSubject { get }
   /// Facts that lint, backups and compilation need.
   var traits: OperationTraits { get }
@@ -26,7 +26,8 @@ protocol OperationRules: Sendable {
   /// preceding operations of the segment have yet to produce: see ``SegmentMapping``.
   /// - Parameter model: The model before this operation.
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool
-  /// Records the sources of columns in `mapping`, except names that follow from ``subject``.
+  /// Records in `mapping` where the values of columns come from. Changes of names follow from
+  /// ``subject``.
   /// - Parameter model: The model before this operation.
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError)
   /// The operations that undo this one, applied to the model after it.
@@ -40,7 +41,8 @@ protocol OperationRules: Sendable {
   /// The type that existing values must already have, where the operation keeps them unchanged;
   /// nil otherwise.
   var fittingType: AttributeType? { get }
-  /// The entity whose rows get an index or whose links move, even when its table is not rebuilt.
+  /// The entity whose rows a forecast counts even if its table is not rebuilt, because the rows get an
+  /// index, or because they or their links move; nil for none.
   var indexedEntity: String? { get }
   /// Whether some checks of the operation on rows can only be made by the run itself, and not by a plan.
   var refusesLate: Bool { get }

@@ -23,7 +23,7 @@ struct ParentRows {
     checks = gained.compactMap(check) + uniqueChecks + release.checks + ownChecks
   }
 
-  /// The id that an object has after the change.
+  /// The id that an object has after its move into another table.
   static func newID(_ id: SQL) -> SQL { IDMap.moved.other(of: id) }
 
   // MARK: Checks
@@ -91,14 +91,16 @@ struct ParentRows {
     ) { value(of: $0, in: owner) }?.check()
   }
 
-  /// The value of the rows, as `a`, in a property of an entity after the change; nil for none.
+  /// The SQL for the value that the rows have in a property after the change; nil for none. The table of
+  /// the rows has the alias `a`.
   private func value(of name: String, in owner: EntityDescription) -> SQL? {
     guard !gained.contains(where: { $0.name == name }) else { return value(of: name) }
     let toOne = after.flattened(owner).relationship(named: name)
     return "a.\(identifier: toOne?.columnName ?? name)"
   }
 
-  /// The value of the rows, as `a`, in a newly inherited attribute; nil for none.
+  /// The SQL for the value that the rows, under the alias `a`, have in a newly inherited attribute; nil
+  /// for none.
   private func value(of name: String) -> SQL? {
     for case .attribute(let attribute, let own) in gained where attribute.name == name {
       let filling: SQL? = attribute.defaultValue.map { "\(written: $0.sql)" }
@@ -116,7 +118,7 @@ struct ParentRows {
     ReferenceCleanup(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
 
-  /// To-ones of the rows to entities that the rows no longer belong to.
+  /// The to-ones of the rows whose destination is an entity that the rows no longer belong to.
   private var strayToOnes: [(entity: EntityDescription, relationship: RelationshipDescription)] {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
@@ -162,8 +164,8 @@ struct ParentRows {
     }
   }
 
-  /// Raises the high-water mark of the new table to that of the former one. The former one may have no row
-  /// left for the ids that it has assigned.
+  /// Raises the high-water mark of the new table to that of the former one, which may have issued ids
+  /// above those of its present rows.
   var mark: CompiledStatement {
     .sql(IdentifierTable.renaming([(new.table, old.table)]))
   }

@@ -1,4 +1,4 @@
-// Redirects a relationship from a merged entity to the destination; the relationship keeps its name.
+// Makes a relationship that references a merged entity reference the destination; it keeps its name.
 
 internal import CipherSQLite
 

@@ -21,8 +21,8 @@ extension SQLTransform: DataOperation {
 
   func change(_ model: inout Schema) throws(ModelError) { try access.check(in: model) }
 
-  /// The rollback does nothing when the block wrote only to properties that the step itself added:
-  /// dropping them removes the values.
+  /// The rollback does nothing if the transform declares that it writes only what the step itself added,
+  /// and the step moved no rows before: dropping the additions removes the values.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: true)
       ? .operations([]) : .none(reason: "it overwrites values and does not keep them")

@@ -46,7 +46,8 @@ struct SetParent: TableOperation {
   private static let advice =
     "first add a property of that name with filling, which then becomes the inherited one"
 
-  /// The required properties that the entity will inherit and that its objects lack.
+  /// A clause that names the required properties which the entity will inherit and its objects lack; nil
+  /// if there are none.
   private func lackingValues(in model: Schema) -> String? {
     guard let change = try? ParentChange(entity, to: parent, in: model),
       let own = model.flattenedEntity(named: entity)?.propertyNames

@@ -29,8 +29,8 @@ extension SwiftTransform: DataOperation {
 
   func change(_ model: inout Schema) throws(ModelError) { try check(in: model) }
 
-  /// The rollback does nothing when the function wrote only to properties that the step itself added:
-  /// dropping them removes the values.
+  /// The rollback does nothing if the transform declares that it writes only what the step itself added,
+  /// and the step moved no rows before: dropping the additions removes the values.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
       ? .operations([]) : .none(reason: "it overwrites values and does not keep them")

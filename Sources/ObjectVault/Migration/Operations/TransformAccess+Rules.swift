@@ -45,11 +45,13 @@ extension MigrationLine {
 }
 
 extension TransformAccess {
-  /// Whether everything that it writes was added by the step itself.
+  /// Whether everything that it writes was added by the step itself; false if it does not declare
+  /// `writes`.
   /// - Parameters:
   ///   - model: The model as the step has changed it so far.
   ///   - seesTables: Whether the declaration is enforced by table only. Entities of one inheritance
-  ///     hierarchy share a table, so a transform that may write a new one may reach rows of the others.
+  ///     hierarchy share a table, so a transform that may write a new entity may reach rows of the
+  ///     others.
   func writesOnlyNew(_ mapping: SegmentMapping, in model: Schema, seesTables: Bool) -> Bool {
     writes?.allSatisfy { place in
       guard let property = place.property else {

@@ -34,7 +34,8 @@ public struct MigrationPlan: Sendable, Hashable {
     public let unasked: [String]
     /// The functions of the app that it calls, in order.
     public let transforms: [Transform]
-    /// The reason why the step cannot be rolled back once it has run; nil when it can.
+    /// The reason why the step cannot be rolled back once it has run; nil when it can, and for a step
+    /// that would be rolled back.
     public let irreversible: String?
   }
 
@@ -82,7 +83,7 @@ public struct MigrationPlan: Sendable, Hashable {
   /// The steps that ran, in order.
   public let history: [AppliedStep]
   /// The reasons why steps cannot be rolled back, by step number, for all steps that ran or are pending.
-  /// Steps that can be rolled back are not in it.
+  /// Steps that can be rolled back are not in it. Empty if this release cannot read the steps that ran.
   public let irreversible: [Int: String]
   /// The size of the file in bytes, without its write-ahead log.
   public let bytes: Int
@@ -93,11 +94,11 @@ public struct MigrationPlan: Sendable, Hashable {
   ///
   /// These are: differences between the tables and the store's model; triggers that no step created and
   /// that a step would drop with their tables; objects that no step created and whose name a step needs;
-  /// foreign views and triggers that use something that a step removes; a change of the file's format.
+  /// foreign views, triggers and tables that use something which a step removes.
   public let drift: [String]
   /// Whether the tables are those of the store's model.
   package let hasOwnTables: Bool
-  /// The oldest version of steps that may still open the store.
+  /// The oldest version of steps that may open the store as it is now.
   public let minimumReader: Int
 
   /// Whether an encrypted copy would be made before the steps, because a step requests one.
@@ -126,8 +127,8 @@ extension MigrationPlan {
   /// Plans a run.
   /// - Parameters:
   ///   - goal: What the run is to do.
-  ///   - asksRows: Whether the checks of the steps run on the rows now. The connection needs the SQL
-  ///     functions of a store then.
+  ///   - asksRows: Whether the checks of the steps run on the rows now. If so, the connection needs the
+  ///     SQL functions of a store.
   ///   - makesBackups: Whether steps that request a copy get one.
   package init(
     _ inspection: Inspection, with set: MigrationSet, goal: MigrationGoal = .latest, asksRows: Bool = false,

@@ -9,7 +9,8 @@ extension MigrationSet {
     package var faults: [String] = []
     /// The faults of `[down]` sections; empty if there are ``faults``.
     package var rollbackFaults: [String] = []
-    /// What steps lose without their authors' `allow`; empty if there are ``faults``.
+    /// What each step loses without its author's `allow`: one entry for each step, also for a step
+    /// without such losses. Empty if there are ``faults``.
     package var losses: [Losses] = []
   }
 

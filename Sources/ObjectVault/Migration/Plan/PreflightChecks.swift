@@ -16,7 +16,7 @@ struct PreflightChecks {
   private(set) var unasked: [String] = []
   /// The operations that `unasked` has a sentence about, or whose checks have all run.
   private var settledOperations: Set<String> = []
-  /// The number of rows of each function, in order; nil where it is unknown.
+  /// The number of rows that each function of the app is called with, in order; nil where it is unknown.
   private(set) var counts: [Int?] = []
 
   init(_ connection: Connection, _ touched: TouchedTables, isSound: Bool) {
@@ -117,8 +117,8 @@ struct PreflightChecks {
 }
 
 extension CompiledStep.Part {
-  /// Whether the part belongs to a composite operation that makes all its checks before it writes rows. The
-  /// part's own checks cannot run later.
+  /// Whether the part belongs to a composite operation that makes all its checks before it writes rows. A
+  /// plan cannot run the part's own checks: they need values that the operation writes first.
   fileprivate var isCheckedByComposite: Bool {
     compiler != nil && operations.contains { $0.composite?.refusesLate == false }
   }

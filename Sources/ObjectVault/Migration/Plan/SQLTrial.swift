@@ -1,17 +1,20 @@
-// Tries the SQL that authors wrote into steps, without a store: in an in-memory database without rows,
-// which has the tables of the model before each block. Operations on tables run there. SQL on rows is only
-// prepared by the engine, under the authorizer, and does not run.
+// Tries the SQL that authors wrote into steps, without a store: in an in-memory database without rows.
+// Before each part of a step is tried, the database gets the tables of the model that the part starts
+// from. Operations on tables run there. SQL on rows is only prepared by the engine, under the authorizer,
+// and does not run.
 
 internal import CipherSQLite
 
-/// Tries the SQL in steps, one step after another. Steps without SQL cost nothing.
+/// Tries the SQL in steps, one step after another. Steps without SQL cost nothing, unless the model has
+/// raw objects.
 final class SQLTrial {
   private let set: MigrationSet
   /// Whether a raw object could not be created. Then no more SQL is tried: later steps may depend on the
   /// object and would repeat the error.
   private var isLost = false
   private var runner: MigrationRunner?
-  /// The model of the database, and its tables, which take longer to derive from the model than to compare.
+  /// The model of the database, and its tables, which take longer to derive from the model than to
+  /// compare.
   private var storeState = Schema()
   private var tables: [TableInfo]?
 

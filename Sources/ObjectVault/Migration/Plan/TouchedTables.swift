@@ -83,7 +83,7 @@ struct TouchedTables {
     }
   }
 
-  /// Records tables and, with them, those that triggers of the model write to.
+  /// Records tables and, with them, all tables that the model's triggers name, and so may write to.
   /// - Parameter words: The names of tables, among other words, in lower case; nil for all tables.
   private mutating func touch(_ words: Set<String>?, in model: Schema, by step: String) {
     guard var words else {
@@ -114,7 +114,8 @@ struct TouchedTables {
   enum Answer {
     case accepted
     case refused(count: Int, rows: [Int64])
-    /// The reason why the step will fail, whichever rows there are.
+    /// The reason why the step will fail, if no particular rows are to blame: an unmet requirement, or a
+    /// query that returns several rows or columns.
     case failed(reason: String)
     /// The reason why the check cannot run before the steps do.
     case unasked(String)
@@ -143,7 +144,7 @@ struct TouchedTables {
     }
     do {
       let value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
-        // Without the semicolon at its end.
+        // The statement without the semicolon at its end.
         let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
         return try connection.onlyValue(sql: SQLTemplate.namesOnly(statement))
       }

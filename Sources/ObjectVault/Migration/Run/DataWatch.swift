@@ -12,8 +12,9 @@ final class DataWatch {
   private(set) var changesRows = false
   /// The tables in which the statement changes ids, in lower case.
   private(set) var changedIDs: Set<String> = []
-  /// An entity that gets rows without ids, which is refused, and the trigger that inserts them, or nil for
-  /// the statement itself. nil if there is no such entity.
+  /// The entity for which the statement inserts rows without ids, which is refused. `trigger` is the
+  /// trigger that inserts them; nil for the statement itself. The pair is nil if every inserted row gets
+  /// an id.
   private(set) var unnumbered: (entity: String, trigger: String?)?
   /// What the statement may read and write by its author's declaration; nil without one.
   private(set) var declared: DeclaredColumns?

@@ -1,5 +1,5 @@
 // Compares the declared reads and writes of a data block with those that the engine's authorizer reports.
-// It reports tables and columns, which are mapped to entities and properties.
+// The authorizer reports tables and columns, which are mapped to entities and properties.
 
 internal import CipherSQLite
 

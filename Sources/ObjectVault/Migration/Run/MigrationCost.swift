@@ -7,8 +7,9 @@ public struct MigrationCost: Sendable, Hashable {
   /// The number of rows that are copied, moved or indexed, and of rows in lists of values (`INSERT
   /// … VALUES`).
   ///
-  /// For a table with more than 10,000 rows it is the range of its ids, because counting takes time in
-  /// proportion to the rows. That is too high where many rows were deleted.
+  /// The rows of a table are counted up to 10,000. Above that, the range of its ids is the estimate, if
+  /// it has ids, because counting takes time in proportion to the rows. The estimate is too high where
+  /// many rows were deleted.
   public let rows: Int
   /// The estimated duration in seconds on a machine some years old. It follows from the rows, from the size
   /// of the file, whose references are checked, and from the copy that is made before the run.
@@ -40,7 +41,8 @@ public struct MigrationLimit: Sendable, Hashable {
 
   /// Allows this number of rows to be copied, moved, indexed or inserted from lists of values.
   ///
-  /// With 0, only steps run that touch no row, such as `create entity` or `add attribute … optional`.
+  /// With 0, only steps that touch no row may run: `create entity` or `add attribute … optional`, for
+  /// example.
   /// - Parameter count: The maximum number of rows: see ``MigrationCost/rows``.
   /// - Returns: The limit.
   public static func rows(_ count: Int) -> MigrationLimit { MigrationLimit(bound: .rows(count)) }

@@ -9,7 +9,7 @@ package enum MigrationGoal: Sendable, Hashable {
   case latest
   /// Roll back the steps above a version.
   case back(to: Int)
-  /// Roll back this number of last steps, and run them again.
+  /// Roll back this number of steps, beginning with the last, and run them again.
   case again(Int)
 
   var isAgain: Bool { if case .again = self { true } else { false } }
@@ -100,7 +100,7 @@ extension StoreHistory {
   private static func advice(_ step: MigrationStep, of set: MigrationSet) -> String? {
     guard step.irreversible == nil, set.steps.contains(step) else { return nil }
     return step.down == nil
-      ? "; its rollback can be written into its file, below [down]"
+      ? "; a rollback can be written into the file of the step, below [down]"
       : "; correct [down] in its file, which does not change the checksum of the step"
   }
 

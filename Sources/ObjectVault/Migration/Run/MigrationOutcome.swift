@@ -8,13 +8,14 @@ public struct MigrationOutcome: Sendable, Hashable {
   public internal(set) var takenBack: [Int] = []
   /// The numbers of the steps that ran, in order; empty when there was nothing to do.
   public internal(set) var steps: [Int] = []
-  /// The store's version before the steps, read under this run's lock: other processes may have changed it
-  /// while the run waited.
+  /// The store's version before the steps. If steps ran, it was read under this run's lock, because other
+  /// processes may have changed it while the run waited.
   public internal(set) var startVersion: Int = 0
   /// The store's version afterwards. Other processes may have changed it while this run waited for
   /// their lock.
   public internal(set) var version: Int = 0
-  /// The encrypted copy that was made before the steps; nil if none of them requested one.
+  /// The encrypted copy that was made before the steps; nil if none of them requested one, or the caller
+  /// disabled copies.
   public internal(set) var backup: URL?
 }
 

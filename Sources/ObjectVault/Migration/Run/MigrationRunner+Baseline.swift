@@ -29,7 +29,7 @@ extension MigrationRunner {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         guard try !OwnTables(connection).meta.exists() else {
-          throw refuse("it is already a store; status shows its version")
+          throw refuse("it is already a store of ObjectVault; open it as it is")
         }
         let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
         guard drift.isEmpty else {

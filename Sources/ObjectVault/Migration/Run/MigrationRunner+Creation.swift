@@ -22,7 +22,8 @@ extension MigrationRunner {
           if hasRows {
             let compiled = seeding[index]
             self.record.meter.beginStep()
-            // A `require` concerns existing rows, and a new store has none before the step.
+            // A `require` concerns the rows of existing stores. A new store has only rows that its steps
+            // created.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
             model = compiled.model
             self.record.meter.endStep()

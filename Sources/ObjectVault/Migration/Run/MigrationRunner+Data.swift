@@ -64,7 +64,7 @@ extension MigrationRunner {
       let whole = group.texts.joined(separator: ";")
       return [try ids.undoing { try connection.savepoint { try run(whole, group.insertion) } }]
     } catch {
-      // The transaction is lost, so nothing can be run any more.
+      // If the transaction is lost, nothing can be run any more.
       guard !connection.hasLostTransaction else { throw error }
       return try group.texts.map { text in
         try checkCancelled()

@@ -32,7 +32,8 @@ extension MigrationRunner {
           outcome, audit: step.audit, version: step.storeState.version, generation: step.storeState.generation
         )
       }
-      // Not at the end of the run: its copy is complete now, even if a later step stops the run.
+      // Removes the replaced copies now, and not at the end of the run: the new copy is complete, even if
+      // a later step stops the run.
       if outcome.backup != former {
         step.storeState.copies.removeLeaving(beside: connection.file)
       }
@@ -71,8 +72,8 @@ extension MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path)
     try checkTransforms(of: work)
     try checkLosses(of: work)
-    // Checks all remaining steps: a run that is stopped at a later one leaves the store at an
-    // earlier version.
+    // Checks all remaining steps now: an obstacle to a later one would stop the run at a version in
+    // between.
     try checkObstacles(to: work)
     if let progress {
       record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))

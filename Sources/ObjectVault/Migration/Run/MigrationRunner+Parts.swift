@@ -125,7 +125,7 @@ extension MigrationRunner {
   static func noIDLeft(_ entity: String) -> String {
     "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and a new id is above the highest "
       + "one that was issued (last in vault_ids) to this entity, or to one whose rows it takes over; first "
-      + "give rows with such ids lower ones"
+      + "give rows with such ids lower ones, and lower last"
   }
 
   private func run(

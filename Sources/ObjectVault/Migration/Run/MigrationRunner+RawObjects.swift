@@ -5,7 +5,7 @@
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Creates all raw objects of a model, in a file that has its tables.
+  /// Creates all raw objects of a model, in a file that has the model's tables.
   func makeRawObjects(of model: Schema) throws {
     let statements = model.rawStatements
     do {
@@ -33,13 +33,15 @@ extension MigrationRunner {
     if isThere != 0 { try connection.execute(sql: statement.drop) }
     do {
       try connection.withAuthorizer({ Self.makes($0, object) ? .allow : .deny }) {
-        // In a trial, an unknown name in double quotes is an error and not a text literal: see requireFit.
+        // In the trial of an index, an unknown name in double quotes is an error and not a text literal:
+        // see requireFit.
         _ = try connection.execute(
           sql: isTrial && object.kind == .index ? SQLTemplate.namesOnly(statement.create) : statement.create)
       }
     } catch SQLError.constraint {
       throw RowRefusal(
-        reason: "rows have equal values, but the \(object.title) is unique; first make them differ with a "
+        reason:
+          "rows have equal values, but the \(object.title) is unique; first make all values differ with a "
           + "transform")
     } catch { throw Self.misfit(object, error) }
   }
@@ -48,9 +50,10 @@ extension MigrationRunner {
   /// - Throws: ``ModelError`` with the engine's objection.
   func requireFit(of statement: RawStatement) throws {
     try probe(statement.object)
-    // The engine takes an unknown name in double quotes for a text literal, and reports an error for one in
-    // other quotes. An index is not checked here, because it would be built over the rows again: a trial
-    // builds it with the strict quotes at once.
+    // The engine takes an unknown name in double quotes for a text literal, but reports an unknown name
+    // in backquotes. So the object is created again with backquotes, and this is rolled back. An index
+    // is not created again, because it would be built over the rows again: a trial creates it with
+    // backquotes from the start.
     let strict = SQLTemplate.namesOnly(statement.create)
     guard strict != statement.create, statement.object.kind != .index else { return }
     struct Passed: Error {}

@@ -20,7 +20,7 @@ extension MigrationRunner {
       guard rows != nil else { return TouchedColumns() }
       throw StoreError.transformMissing(step: step.number, name: step.name, transform: transform.name)
     }
-    // Rows that SQL inserted before count: ids of objects that the function creates are above theirs.
+    // SQL may have inserted rows before: objects that the function creates get ids above theirs.
     try raiseHighWaterMarks(model)
     let meta = MetaTable(connection: connection)
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsTransforming) }
@@ -38,7 +38,7 @@ extension MigrationRunner {
       })
   }
 
-  /// Registers the SQL functions that convert values, see ``SegmentMapping``, and the one that issues ids.
+  /// Registers the SQL function that converts values (see ``Conversion``), and the one that issues ids.
   func registerConversions() throws {
     try registerIDs()
     let (table, failures) = (set.transforms.values, failures)

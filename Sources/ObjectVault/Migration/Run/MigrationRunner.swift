@@ -16,8 +16,8 @@ package struct MigrationRunner {
   var makesBackups = true
   /// Losses that are allowed in addition to those that the steps' authors allow, such as `User.city`.
   var allowedLosses: Set<String> = []
-  /// The values that the Swift types of the last model accept; empty where a program runs steps
-  /// without classes.
+  /// The checks whether the Swift type of a property can represent a stored value, by `Entity.property`
+  /// of the last model; empty where a program runs steps without classes.
   var readers: [String: ValueReader] = [:]
   /// Whether each step is committed in its own transaction.
   var commitsEachStep = false
@@ -44,14 +44,14 @@ package struct MigrationRunner {
   /// Brings the store to a goal.
   ///
   /// A copy that a step requests is made under the lock, before the first step. It is removed again when
-  /// the steps fail, since the store then has the same content.
-  /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled. In one transaction,
-  ///   the store is then unchanged.
+  /// its transaction fails, since the store then has the same content.
+  /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled. If the run is one
+  ///   transaction, the store is then unchanged.
   func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
 
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, storeState: StoreState) {
     defer { set.dropCompilation() }
-    // Both from one transaction: another process may run the same steps meanwhile.
+    // History and work come from one transaction: another process may run the same steps meanwhile.
     let (history, work) = try connection.transaction(.deferred) { try plannedWork(goal) }
     guard !work.isNothing else {
       MigrationLeavings.remove(of: connection.file)
@@ -279,7 +279,7 @@ package struct MigrationRunner {
 }
 
 extension MigrationRunner {
-  /// A runner that creates stores, with the default of every other setting.
+  /// A runner for a new store or an imported file, with the default of every other setting.
   package init(connection: Connection, set: MigrationSet, progress: Progress?) {
     self.init(connection: connection, set: set, progress: progress, makesBackups: true)
   }

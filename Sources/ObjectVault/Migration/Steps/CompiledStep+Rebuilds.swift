@@ -1,5 +1,5 @@
-// The tables that a part of a step copies, and the statements that the engine lacks to avoid it: for
-// screens and lint.
+// The tables that a part of a step copies, and the statements that would avoid a copy but that the engine
+// lacks: for screens and lint.
 
 internal import CipherSQLite
 

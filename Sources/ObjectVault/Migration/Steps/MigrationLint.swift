@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension MigrationSet {
   /// Returns the findings about the steps that a reviewer should look at.
   ///
-  /// Pure: needs no store. The cost is that of compiling each step twice.
+  /// Pure: needs no store. The cost is about that of compiling each step twice.
   /// - Parameter version: Only steps above this version are checked, since released steps cannot be changed.
   /// - Returns: The findings, in the order of the steps.
   /// - Throws: The errors of ``model(at:)``.
@@ -30,7 +30,8 @@ extension MigrationSet {
 extension MigrationSet {
   /// Returns a finding for each former name in a schema, by ``Entity/renamed(from:)`` or
   /// ``AttributeOption/renamed(from:)``, whose renaming a step has done already. The hint has served its
-  /// purpose, and would turn the next property or entity of that former name into a renaming.
+  /// purpose. If a new property or entity gets the former name and is removed later, the hint makes the
+  /// removal look like a renaming.
   ///
   /// Pure: needs no store.
   /// - Parameter schema: The schema of the classes.
@@ -208,8 +209,8 @@ struct StepLint {
         finding(
           .readerTooOld, about: nil,
           "reader: \(step.reader) lets programs of that version open the store, but their deletions of "
-            + "\(key.table) fail while \(table.name).\(key.column) refers to the row; the inverse can have "
-            + "on delete cascade")
+            + "\(key.table) fail while \(table.name).\(key.column) refers to the row; to prevent that, "
+            + "give the inverse on delete cascade")
       }
     }
   }

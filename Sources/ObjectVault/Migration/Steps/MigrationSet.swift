@@ -57,7 +57,7 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   private static func noFolder(_ path: String) -> MigrationSyntaxError {
-    // The attributes are those of the target of a symbolic link.
+    // Resolved, so that the attributes are those of the target of a symbolic link.
     let goal = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: goal)[.type] as? FileAttributeType
     let hint = "give the folder with files like 0001_initial.migration"
@@ -119,8 +119,8 @@ public struct MigrationSet: Sendable, Hashable {
     return text
   }
 
-  /// A step as the generated `Embedded.swift` contains it. A text that cannot be parsed is kept, and the
-  /// error is thrown when a store needs the step.
+  /// A step as the generated `Embedded.swift` contains it. Its text is not parsed yet: an error in it is
+  /// thrown when a store needs the steps.
   public struct Embedded: Sendable {
     let number: Int
     let name: String
@@ -159,7 +159,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// - Parameter steps: The embedded steps, in any order.
   /// - Returns: The steps, in order.
   /// - Throws: ``StoreError/migrationSyntax(_:)``; ``StoreError/historyConflict(_:)`` when a text does
-  ///   not match its checksum (``HistoryConflict/misembedded(number:name:)``), or the numbers have a gap.
+  ///   not match its checksum (``HistoryConflict/misembedded(number:name:)``), or a number is missing or
+  ///   occurs twice.
   public static func embedded(_ steps: [Embedded]) throws -> MigrationSet {
     try MigrationSet(
       steps.map { embedded in
@@ -191,7 +192,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// A store that is created with them has that version, and a store that is migrated with them stops there.
   /// - Parameter version: The number of the last step.
   /// - Returns: The steps.
-  /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step.
+  /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step, or it was folded into a
+  ///   later one.
   public func upTo(_ version: Int) throws -> MigrationSet {
     guard (0...self.version).contains(version) else {
       throw StoreError.historyConflict(.noVersion(version, last: self.version))
@@ -215,7 +217,7 @@ public struct MigrationSet: Sendable, Hashable {
   /// - Parameter version: The number of steps.
   /// - Returns: The model.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
-  ///   the model before it; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
+  ///   the model before it, or the model after a step has faults.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
     for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }

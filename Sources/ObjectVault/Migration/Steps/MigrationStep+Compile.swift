@@ -17,7 +17,8 @@ struct CompiledStep {
     var losses: [String] = []
     /// The to-manys that lose all their members, by the loss that causes it.
     var emptied: [String: [String]] = [:]
-    /// The columns that expressions filled, whose values have not been checked yet.
+    /// The columns that expressions or a composite operation filled, and whose values have not been
+    /// checked yet.
     var filled = TouchedColumns()
     fileprivate var trail = OperationLog()
     /// The compiler that made the part; nil for data blocks, and for SQL and checks of composite
@@ -82,7 +83,7 @@ struct CompiledStep {
   /// What the step loses without its author's `allow`.
   var unallowedLosses: [String] { losses.filter { !step.allowed.contains("lossy:\($0)") } }
 
-  /// Whether a copy of an existing store is made before the step runs.
+  /// Whether the step requests a copy of an existing store before it runs.
   var wantsBackup: Bool {
     switch step.backup {
     case .always: true

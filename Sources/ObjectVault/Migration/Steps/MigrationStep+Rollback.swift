@@ -8,10 +8,9 @@ extension MigrationStep {
   /// derived from the step.
   ///
   /// A rollback is derived only if it restores the model and every value: it drops added properties and
-  /// entities, and restores names, defaults, rules and indexes. If the step drops, retypes or computes
-  /// something, it is irreversible unless its author writes `[down]`. A rollback discards values entered
-  /// after the step in properties that the step added: see ``MigrationPlan/Step/losses`` in a plan of
-  /// the rollback.
+  /// entities, and restores names, defaults, rules and indexes. If the step drops or overwrites values,
+  /// it is irreversible unless its author writes `[down]`. A rollback discards values entered after the
+  /// step in properties that the step added: see ``MigrationPlan/Step/losses`` in a plan of the rollback.
   /// - Parameter model: The model before the step.
   /// - Returns: The operations, or the reason why there is no rollback.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit
@@ -56,7 +55,7 @@ extension MigrationStep {
     for candidate in [back, Self.droppingRelationshipsFirst(back, in: after)] {
       if (try? Self.leads(candidate, from: after, to: before)) == true { return .operations(candidate) }
     }
-    return .none(reason: "its operations depend on each other")
+    return .none(reason: "the inverses of its operations do not restore the model before the step")
   }
 
   /// Drops the relationships of new entities first, since entities that reference each other cannot
