@@ -12,7 +12,7 @@ REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 GOLDENS := PredicateSQL|LinkIndexes|Goldens|FailedRunScreens|MigrationPage|Tutorial|CommandPage
 # The tags of the suites whose long form is `make torture`.
 LONG := kills,processes,faults,random,sampled
-# On a disk: in memory its files leave little for the tests.
+# The tests' files are on a disk: in memory, they would leave little memory for the tests.
 TORTURE = VAULT_LONG=1 TMPDIR=$(or $(TMPDIR),/tmp) $(if $(KILLS),VAULT_KILLS=$(KILLS)) $(if $(SECONDS),VAULT_SECONDS=$(SECONDS)) \
 	  $(if $(PAIRS),VAULT_PAIRS=$(PAIRS))
 ARGS ?=
@@ -22,7 +22,7 @@ help: ## this list
 	@echo
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
-deps: ## install the system packages that are missing; says which and why
+deps: ## install the system packages that are missing, and print which and why
 	@./Scripts/deps >&2
 
 sqlcipher4: deps ## build Debian's newer SQLCipher 4 into .build (about a minute, once)
@@ -36,7 +36,7 @@ demo: deps ## build and run the demo
 test: deps ## the whole test suite on the installed SQLCipher (ARGS="--filter Fetch": a part of it)
 	@./Scripts/test $(ARGS)
 
-quick: deps ## about a minute after the build: skips slow, random, kill and multi-process suites
+quick: deps ## about a minute after the build: skips slow and documentation suites, and those of make torture
 	@./Scripts/test --without slow,documents,$(LONG) $(ARGS)
 
 test4: deps sqlcipher4 ## the tests that open a database, on SQLCipher 4
@@ -47,16 +47,16 @@ headers4: deps sqlcipher4 ## compile CipherSQLite against the header of SQLCiphe
 	  --scratch-path .build/headers4 --disable-index-store -debug-info-format none \
 	  --pkg-config-path $(CURDIR)/.build/sqlcipher4/lib/pkgconfig
 
-sanitize: deps ## the tests under the thread sanitizer (SANITIZER=address for the other); skips kill tests
+sanitize: deps ## the tests under the thread sanitizer (SANITIZER=address for the other); skips kill and documentation tests
 	@ASAN_OPTIONS=detect_leaks=0 VAULT_SECONDS=$(or $(SECONDS),10) ./Scripts/test \
 	  --sanitize=$(or $(SANITIZER),thread) --scratch-path .build/$(or $(SANITIZER),thread)-sanitizer \
 	  --without documents,kills $(ARGS)
 
-fuzz: ## long: the random suites under the address sanitizer: 300 s for each (SECONDS=), 300 pairs of models (PAIRS=)
+fuzz: ## long: random suites under the address sanitizer; 300 s each (SECONDS=), 300 model pairs (PAIRS=)
 	@VAULT_PAIRS=$(or $(PAIRS),300) $(MAKE) --no-print-directory sanitize SANITIZER=address \
 	  SECONDS=$(or $(SECONDS),300) ARGS="--only random $(ARGS)"
 
-torture: deps ## hours: the long forms; 300 kills of each operation (KILLS=), 60 s of processes (SECONDS=), 500 pairs (PAIRS=)
+torture: deps ## hours: the long forms; 300 kills per operation (KILLS=), 60 s of processes (SECONDS=), 500 pairs (PAIRS=)
 	@$(TORTURE) ./Scripts/test --only $(LONG) $(ARGS)
 
 torture4: deps sqlcipher4 ## the same on SQLCipher 4
@@ -107,5 +107,5 @@ bench-compare: deps $(if $(filter 4,$(ENGINE)),sqlcipher4) ## this revision agai
 	@$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench >&2
 	@$(WITH) .build/bench/release/vault-bench --compare .build/bench-compare/release/vault-bench --runs 9 $(ARGS)
 
-check: ## what CI runs: lint, one build, the tests on both engines, documentation; warnings are errors; the time of each stage
+check: ## what CI runs: lint, tests on both engines, documentation, no changed files; warnings are errors; prints stage times
 	@VAULT_CHECK=1 ./Scripts/check

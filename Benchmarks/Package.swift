@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// Benchmarks of ObjectVault against a hand-written loop over the engine. A package of its own, so that nobody
-// who uses the library builds it.
+// Benchmarks of ObjectVault against a hand-written loop over the engine. A package of its own, so that no
+// user of the library builds it.
 
 import PackageDescription
 

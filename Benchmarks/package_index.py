@@ -18,7 +18,7 @@ KINDS = {"Depends": "depends", "Pre-Depends": "preDepends", "Recommends": "recom
 FIELDS = set(KINDS) | {"Package", "Version", "Architecture", "Maintainer", "Installed-Size", "Description", "Homepage",
                        "Tag", "Section", "Priority", "Size", "MD5sum"}
 NEED = re.compile(r"\s*([^\s:(]+)(?::([^\s(]+))?\s*(?:\(\s*([<>=]+)\s*([^)\s]+)\s*\))?\s*")
-# When every index was seen, for a column with a date.
+# The date `seen` of every version.
 DAY = 800_000_000.125
 
 SCHEMA = """
@@ -85,7 +85,7 @@ def needs(fields):
 
 
 class Names(dict):
-    """Numbers from 1 for names, as they are asked for."""
+    """Assigns numbers, from 1, to names when they first occur."""
 
     def __missing__(self, name):
         self[name] = number = len(self) + 1
@@ -138,7 +138,7 @@ def write(tables, path):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    # As much as the store has for the same.
+    # 56 MiB, the same as for the store's import.
     connection.execute("PRAGMA cache_size = -57344")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.executescript(SCHEMA)

@@ -1,4 +1,4 @@
-// The key functions are declared only when the codec is announced before the header.
+// The header declares the key functions only if SQLITE_HAS_CODEC is defined before it is included.
 // The folder of the header comes from pkg-config, so that either engine can be selected.
 #ifndef SQLITE_HAS_CODEC
 #define SQLITE_HAS_CODEC 1

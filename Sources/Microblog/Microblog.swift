@@ -1,4 +1,4 @@
-// The model of the microblog: users and their statuses, countries and their regions, and languages.
+// The model of the microblog: users, their statuses and tags, countries and their regions, and languages.
 
 public import Foundation
 public import ObjectVault

@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["CipherSQLite", "ObjectVault"])
+  @Test(arguments: ["CipherSQLite", "ObjectVault", "VaultAuthoring", "ObjectVaultTesting"])
   func `the library names no command and no option of the tool`(_ module: String) throws {
     for file in try Architecture.sources(module) {
       for line in file.text.split(separator: "\n")

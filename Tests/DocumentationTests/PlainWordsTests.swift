@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.pure)) struct PlainWords {
-  /// Functions that may have three parameters without labels, or two of one type: operands of a comparison,
-  /// lists of options whose order has no meaning, SQL with its values and a closure.
+  /// Functions that may have three parameters without labels, or two of one type: operands of a
+  /// comparison, lists of options whose order has no meaning, SQL with its values and a closure.
   private static let unlabelled: [String: Set<String>] = [
     "CipherSQLite/Connection/Connection+Rows.swift": ["query", "cursor"],
     "ObjectVault/Declaration/PropertyWrappers.swift": ["init"],
-    "ObjectVault/Fetch/PendingMerge.swift": ["precedes"],
+    "ObjectVault/Fetch/Fetch+Groups.swift": ["grouped"], "ObjectVault/Fetch/PendingMerge.swift": ["precedes"],
     "ObjectVault/Migration/Difference/SchemaDifference+Operations.swift": ["isUnpaired"],
   ]
 

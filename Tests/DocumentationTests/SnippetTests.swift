@@ -54,6 +54,23 @@ import Testing
         @Attribute var number: String
         @ToOne var owner: User?
       }
+      final class Item: ManagedObject {
+        @Attribute var title: String
+        @Attribute var kind: String
+        @Attribute var bytes: Int
+        @Attribute var created: Date = .now
+        @ToOne var owner: User?
+      }
+      final class Conversation: ManagedObject {
+        @Attribute var title: String
+        @ToMany(inverse: \Message.conversation) var messages: Set<Message>
+      }
+      final class Message: ManagedObject {
+        @Attribute var text: String
+        @Attribute var isRead: Bool = false
+        @Attribute var sentAt: Date = .now
+        @ToOne var conversation: Conversation?
+      }
       class Person: ManagedObject {
         @Attribute var name: String
       }

@@ -1,21 +1,21 @@
-// Two builds of this program, one after the other and again: whether they differ by more than the machine
-// does.
+// Compares two builds of this program in alternating runs: whether they differ by more than runs of one
+// program do.
 
 import Foundation
 
-/// Runs workloads by two programs in pairs.
+/// Runs workloads with two programs, in pairs of runs.
 struct Comparison {
-  /// The program of the other revision, and this one.
+  /// The program of the other revision, and this program.
   let former: String
   let present = CommandLine.arguments[0]
   let options: [String]
 
-  /// What a workload took by each of both, run after run.
+  /// The results of a workload with both programs, run after run.
   struct Row {
     let name: String
-    /// Of the floor of the same run, which the machine slows down as it does ours.
+    /// The ratios to the floor of the same run. A slow moment of the machine affects both alike.
     var ratios = Turns()
-    /// By itself: a floor that was changed between the two revisions does not show in it.
+    /// The times of the library alone, which do not depend on a floor that differs between the revisions.
     var times = Turns()
   }
 
@@ -24,7 +24,7 @@ struct Comparison {
     var order: [String] = []
     for pair in 0..<pairs {
       FileHandle.standardError.write(Data("pair \(pair + 1) of \(pairs) …\n".utf8))
-      // Taking turns in who goes first: what warms up or cools down meets both.
+      // The programs take turns in running first, so that warming up or cooling down affects both.
       let former: [Measured]
       let present: [Measured]
       if pair % 2 == 0 {
@@ -66,7 +66,7 @@ struct Comparison {
   }
 }
 
-/// What two programs took, in turns.
+/// The results of two programs in alternating runs.
 struct Turns {
   private var former: [Double] = []
   private var present: [Double] = []
@@ -79,11 +79,12 @@ struct Turns {
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
   var before: Double { median(former) }
   var now: Double { median(present) }
-  /// The median of what the one is of the other.
+  /// The median of the present result divided by the former one.
   var share: Double { median(zip(former, present).map { $1 / $0 }) }
   private var wins: Int { zip(former, present).filter { $0 > $1 }.count }
 
-  /// How likely it is that of two programs of one speed the one wins at least so often, or at most.
+  /// The p-value of the two-sided sign test: the probability of a result that is at least as uneven, if
+  /// both programs are equally fast.
   private var chance: Double {
     let different = zip(former, present).filter { $0 != $1 }.count
     let extreme = max(wins, different - wins)
@@ -97,7 +98,7 @@ struct Turns {
     return min(1, 2 * sum / pow(2, Double(different)))
   }
 
-  /// In how many turns the present one was faster, and what that says.
+  /// In how many pairs the present program was faster, and the result of the sign test.
   var verdict: String {
     let word = chance > 0.05 ? "no difference seen" : wins * 2 > former.count ? "faster" : "slower"
     return "\(wins) of \(former.count) | \(word) (p = \((chance * 10_000).rounded() / 10_000))"

@@ -1,6 +1,6 @@
-// The floor: what a careful programmer writes against the engine's C interface, into plain structs. Same
-// key, same page size, same journal as the store; and for writing the cache of its writer, for reading
-// that of a reader.
+// The floor: what a careful programmer writes with the engine's C interface, into plain structs. It has
+// the same key, page size and journal as the store. Its cache is as large as that of the store's writer
+// when it writes, and as that of a reader when it reads.
 
 import CFloor
 import CipherSQLite
@@ -13,7 +13,7 @@ final class Floor {
   // The engine copies the bytes before a bind returns.
   static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-  /// Of a store's writer, and of each of its readers.
+  /// The cache sizes of a store's writer, and of each of its readers, in bytes.
   static let (writerCache, readerCache) = (32 << 20, 16 << 20)
   private let cacheBytes: Int
 
@@ -62,7 +62,7 @@ final class Floor {
     return statement
   }
 
-  /// All rows of a statement as texts, empty where there is no value: for what is not timed.
+  /// Returns all rows of a statement as texts, with empty texts for NULL. For work that is not timed.
   func rows(_ sql: String) -> [[String]] {
     var rows: [[String]] = []
     let statement = prepare(sql)

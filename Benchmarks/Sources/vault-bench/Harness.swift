@@ -1,4 +1,4 @@
-// Interleaved runs of floor and ours, medians, quartiles, the table and the JSON.
+// Interleaved runs of the floor and of the library ("ours"), medians, quartiles, the table and the JSON.
 
 import CFloor
 import CipherSQLite
@@ -13,34 +13,34 @@ struct Measured: Codable {
   let ours: Double
   let ratio: Double
   let quartiles: [Double]
-  /// The same of the times of the threads, which other programs of the machine disturb less; nil where
-  /// another process works. Of all threads together where a second one reads a part, and in row 33.
+  /// The same values of processor time, which other programs of the machine disturb less; nil where it is
+  /// not taken, as where another process does the work. It is the time of one thread; with
+  /// `countsProcess` and `processSeconds`, that of all threads.
   var threadFloor: Double?
   var threadOurs: Double?
   var threadRatio: Double?
   var threadQuartiles: [Double]?
   let firstStage: Double
   var goal: Double
-  /// Whether it stands beside a row that is judged, and has no goal of its own.
+  /// Whether the row is only compared with the one before it, and has no goal of its own.
   var isBeside: Bool?
-  /// What floor and ours are; nil for seconds.
+  /// The unit of `floor` and `ours`; nil for seconds.
   var unit: MeasuredUnit?
-  /// Of row 33: the ratio by that of the smallest table.
+  /// In row 33, the ratio divided by that of the smallest table.
   var slope: Double?
 
-  /// Of these a second thread reads a part at the same time.
+  /// The rows of which a second thread reads a part at the same time.
   private static let readByTwo: Set = [2, 3, 4, 32]
 
-  /// The ratio that is judged: that of the time of the thread, where there is one and it does all of the
-  /// work.
+  /// The ratio that is judged: of processor time, if it was taken and no second thread reads a part; of
+  /// wall time otherwise.
   var counted: Double { Self.readByTwo.contains(number) ? ratio : threadRatio ?? ratio }
 
-  /// Whether the goal is reached. Of row 33 that is about the slope, which was made of the ratio that is
-  /// judged of each row.
+  /// Whether the goal is reached. Row 33 is judged by its slope, which is computed from `counted`.
   var isReached: Bool { slope.map { $0 <= SlopeBench.limit } ?? (counted <= goal) }
 }
 
-/// What is measured, where it is not seconds.
+/// The unit of a measurement that is not in seconds.
 enum MeasuredUnit: String, Codable { case bytes }
 
 @MainActor struct Workload {
@@ -50,11 +50,11 @@ enum MeasuredUnit: String, Codable { case bytes }
   let firstStage: Double
   let goal: Double
   var unit: MeasuredUnit?
-  /// Whether it is measured beside another one, to compare, and has no goal of its own.
+  /// Whether it is only compared with the workload before it, and has no goal of its own.
   var isBeside = false
-  /// Whether the time of all threads is taken, and not that of one.
+  /// Whether the processor time of all threads is taken, and not that of one.
   var countsProcess = false
-  /// Both return the seconds of their timed part, or what the unit says.
+  /// Both return the seconds of their timed part, or a number in `unit`.
   let floor: @MainActor () async throws -> Double
   let ours: @MainActor () async throws -> Double
 
@@ -83,7 +83,7 @@ enum MeasuredUnit: String, Codable { case bytes }
   }
 }
 
-/// Floor and ours, run after run.
+/// The results of the floor and of the library, run after run.
 struct Pairs {
   private var floors: [Double] = []
   private var all: [Double] = []
@@ -97,7 +97,7 @@ struct Pairs {
     let sorted = values.sorted()
     let place = Double(sorted.count - 1) * share
     let (low, part) = (Int(place), place - place.rounded(.down))
-    // Between two of them, as the quartiles of seven are.
+    // Interpolated between two values, as for the quartiles of seven.
     return low + 1 < sorted.count ? sorted[low] + part * (sorted[low + 1] - sorted[low]) : sorted[low]
   }
 
@@ -111,8 +111,8 @@ struct Pairs {
 
 func seconds(_ body: () throws -> Void) rethrows -> Double {
   settleAllocator()
-  // Of all threads only where it is asked for: what is short is timed many times, and this call is a long
-  // one.
+  // The time of all threads is taken only if it is requested: short work is timed many times, and this
+  // call is slow.
   let startOfProcess = takesProcessTime ? clock(CLOCK_PROCESS_CPUTIME_ID) : .nan
   let startOfThread = clock(CLOCK_THREAD_CPUTIME_ID)
   let start = DispatchTime.now().uptimeNanoseconds
@@ -123,8 +123,8 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return wall
 }
 
-/// The time of work that goes from thread to thread. `lastProcessSeconds` is the processor time of all
-/// threads.
+/// Returns the wall time of work that moves from thread to thread. `lastProcessSeconds` then has the
+/// processor time of all threads.
 @MainActor func secondsOfAll(_ body: () async throws -> Void) async rethrows -> Double {
   settleAllocator()
   let (startOfProcess, start) = (clock(CLOCK_PROCESS_CPUTIME_ID), DispatchTime.now().uptimeNanoseconds)
@@ -133,22 +133,22 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
 }
 
-/// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and
-/// joins them when next asked for a large one: without this, whoever first needs a page would do so for
-/// all that the run before gave back.
+/// Makes the allocator join the small blocks that were freed before. It does so only at the next request
+/// for a large block. Without this call, the first request for a page in a run would pay for all blocks
+/// that the run before has freed.
 private func settleAllocator() { free(malloc(1 << 16)) }
 
-/// Has all threads share one part of the allocator. Those that a store reads in have one each, which
-/// grows page by page, by a call of the system for each that a connection's cache asks for; that of the
-/// main thread, in which a loop runs, grows by 32 of them.
+/// Makes all threads share one arena of the allocator. Otherwise each thread in which a store reads has
+/// an arena of its own, which grows by one system call for each page that a connection's cache requests.
+/// The arena of the main thread, in which a loop runs, grows by 32 pages at a time.
 func shareAllocator() {
   #if os(Linux)
     mallopt(M_ARENA_MAX, 1)
   #endif
 }
 
-/// Gives what is free back to the system. Where a connection's cache is filled, a run would else pay for
-/// the first use of each page or not, as the runs before left the allocator.
+/// Returns free memory to the system. Otherwise it depends on the runs before whether a run that fills a
+/// connection's cache pays for the first use of each page.
 func giveMemoryBack() {
   #if os(Linux)
     malloc_trim(0)
@@ -161,22 +161,22 @@ private func clock(_ id: clockid_t) -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// What the last timed part took of its thread. Written by the thread that runs it, and read when it is
-/// done: one workload runs at a time.
+/// The processor time of the thread in the last timed part. It is written by that thread, and read after
+/// it is done: one workload runs at a time.
 nonisolated(unsafe) var lastThreadSeconds = Double.nan
-/// The same of all threads of the process.
+/// The processor time of all threads of the process in the last timed part.
 nonisolated(unsafe) var lastProcessSeconds = Double.nan
-/// Whether that is taken, too.
+/// Whether `lastProcessSeconds` is taken, too.
 nonisolated(unsafe) private var takesProcessTime = false
 
-/// The most that this process had in memory, in bytes; 0 where the system does not say.
+/// The peak memory of this process, in bytes; 0 where the system does not report it.
 func peakBytes() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
   let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
   return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) * 1024
 }
 
-/// The number that this program prints when another process runs it with these options.
+/// Runs this program with these options in another process, and returns the number that it prints.
 func inFreshProcess(_ options: String...) throws -> Double {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -195,7 +195,7 @@ struct Output: Encodable {
   let workloads: [Measured]
 }
 
-/// Writes what was measured, as JSON or as a table.
+/// Prints the measurements, as JSON or as a table.
 func show(_ results: [Measured], runs: Int, asJSON: Bool) throws {
   let revision = ProcessInfo.processInfo.environment["VAULT_REVISION"] ?? "unknown"
   if asJSON {

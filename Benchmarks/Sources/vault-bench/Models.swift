@@ -62,7 +62,8 @@ struct TrackRow {
 
 struct TenRow { var i0, i1, i2, i3, i4, i5, i6, i7, i8, i9: Int }
 
-/// The same tracks on every run: strings of 8 to 40 characters, one of four comments missing.
+/// Returns tracks, the same on every run: strings have 8 to 40 characters, and about one of four comments
+/// is nil.
 func sampleTracks(_ count: Int) -> [TrackRow] {
   var state: UInt64 = 0x2545_F491_4F6C_DD1D
   func next(_ bound: Int) -> Int {

@@ -1,13 +1,13 @@
-// Workloads 34 to 37: long chains of steps. There is no loop to compare with: the floor is the time that
-// is promised.
+// Workloads 34 to 37: long chains of steps. No loop does the same work, so the floor of 34, 36 and 37 is
+// the promised time. The floor of 35 is a bare opening and a millisecond.
 
 import CFloor
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// A chain of steps as an app has after some years: a tenth of them make an entity, two tenths have SQL
-/// in them.
+/// A chain of steps such as an app has after some years: a tenth of them create an entity, two tenths
+/// transform rows by SQL.
 enum ChainBench {
   static func text(_ number: Int) -> String {
     let (block, turn) = ((number - 1) / 10, (number - 1) % 10)
@@ -52,7 +52,7 @@ enum ChainBench {
       (1...count).map { try MigrationStep(number: $0, name: "step\($0)", text: text($0)) })
   }
 
-  /// Seconds of a migration of an empty store by so many steps.
+  /// Returns the seconds that `count` steps take on an empty store.
   static func migrate(_ count: Int) async throws -> Double {
     try await inFolder { folder in
       let (url, all) = (folder.appendingPathComponent("chain.store"), try set(count + 1))
@@ -64,7 +64,7 @@ enum ChainBench {
     }
   }
 
-  // MARK: Opening what is up to date
+  // MARK: Opening a store that is up to date
 
   final class Renamed: ManagedObject {
     @Attribute var b: String
@@ -72,7 +72,8 @@ enum ChainBench {
   }
   private static let schema = Schema { Entity(Renamed.self) }
 
-  /// Steps whose last one gives an attribute the name that the class has; of one step, that is all.
+  /// Returns steps that rename an attribute back and forth. After the last one it has the name that the
+  /// class declares.
   static func embedded(_ count: Int) throws -> [MigrationSet.Embedded] {
     let first = count.isMultiple(of: 2) ? "a" : "b"
     let steps = try (1...count).map { number in
@@ -86,7 +87,7 @@ enum ChainBench {
     return steps.map { .init(number: $0.number, name: $0.name, checksum: $0.checksum, text: $0.text) }
   }
 
-  /// A store that is opened again and again.
+  /// A store that is opened repeatedly.
   struct UpToDate {
     let url: URL
     let steps: [MigrationSet.Embedded]
@@ -100,8 +101,8 @@ enum ChainBench {
       try await Store.open(at: url, key: .raw(rawKey), schema: schema, migrations: .embedded(steps))
     }
 
-    /// Seconds of what an opening cannot do without, by the C interface: the file, its key, and a row of
-    /// its schema.
+    /// Returns the mean seconds of the least that an opening has to do, by the C interface: open the
+    /// file, set its key, and read a row of its schema.
     func bareSeconds() -> Double {
       var time = 0.0
       for _ in 0..<20 {
@@ -117,7 +118,7 @@ enum ChainBench {
       return time / 20
     }
 
-    /// Seconds of one opening, of several.
+    /// Returns the mean seconds of an opening.
     func seconds() async throws -> Double {
       var time = 0.0
       for _ in 0..<20 {
@@ -133,7 +134,7 @@ enum ChainBench {
 
   // MARK: The tool
 
-  /// A folder of so many files, with what `embed` writes beside them.
+  /// Writes `count` step files into a folder, and the files that `embed` generates.
   static func writeFiles(_ count: Int, into folder: URL) throws {
     for number in 1...count {
       let name =
@@ -143,7 +144,7 @@ enum ChainBench {
     _ = try tool("embed", folder)
   }
 
-  /// Seconds of a run of the tool, from its start to its end: this program is the tool, too.
+  /// Returns the seconds of a run of the tool, from its start to its end. This program is the tool, too.
   static func tool(_ command: String, _ folder: URL) throws -> Double {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -154,7 +155,7 @@ enum ChainBench {
     process.waitUntilExit()
     let time = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
     lastThreadSeconds = .nan
-    // lint has something to ask.
+    // `lint` ends with 2, because it has findings.
     guard [0, command == "lint" ? 2 : 0].contains(process.terminationStatus) else { fatalError(command) }
     return time
   }

@@ -1,10 +1,11 @@
-// Workloads 15 and 19, and two of the connection alone: a look-up in the statement cache, a typed cursor.
+// Workloads 15 and 19, and two of the connection alone: a look-up in the statement cache (30), and a
+// typed cursor (31).
 
 import CFloor
 import CipherSQLite
 import Foundation
 
-/// Encrypted files of one table, the same for the floor and for us.
+/// Encrypted files of one table, the same for the floor and for the library.
 enum ConnectionBench {
   static let names = (0..<10).map { "i\($0)" }
 
@@ -16,7 +17,7 @@ enum ConnectionBench {
     return try await body(folder.appendingPathComponent("a.store").path)
   }
 
-  /// - Parameter bytes: About how large the file is.
+  /// - Parameter bytes: The approximate size of the file.
   static func create(_ path: String, bytes: Int) throws {
     _ = try Connection.create(path, key: .raw(rawKey)) { connection in
       try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, body BLOB)")
@@ -58,7 +59,7 @@ enum ConnectionBench {
 
   static let readsInAll = 400_000
 
-  /// One task reads rows, and nobody else does anything.
+  /// One task reads rows, and no other task runs.
   static func oneReader(_ path: String) async throws -> Double {
     let pool = try ConnectionPool(path: path, key: .raw(rawKey))
     defer { pool.close() }
@@ -67,8 +68,8 @@ enum ConnectionBench {
     return Date().timeIntervalSince(start)
   }
 
-  /// Eight tasks share as many reads, while one commits twenty times a second: after each commit all
-  /// readers' caches are empty, which is SQLite's way.
+  /// Eight tasks share the same number of reads, while another one commits up to twenty times a second.
+  /// SQLite empties the caches of all readers after each commit.
   static func eightReadersAndAWriter(_ path: String) async throws -> Double {
     var configuration = ConnectionPool.Configuration()
     configuration.readers = 8
@@ -118,7 +119,7 @@ enum ConnectionBench {
 
   // MARK: The connection alone
 
-  /// Seconds of a reset and a binding: what a statement that is used again costs at least.
+  /// Returns the seconds of a reset and a binding, the least that it costs to use a statement again.
   static func resetAndBind(_ floor: Floor) -> Double {
     let statement = floor.prepare("SELECT body FROM t WHERE id = ?")
     defer { sqlite3_finalize(statement) }
@@ -130,7 +131,7 @@ enum ConnectionBench {
     } / 100_000
   }
 
-  /// Seconds of one look-up of a statement that is cached.
+  /// Returns the seconds of one look-up of a cached statement.
   static func lookUp(_ connection: Connection) throws -> Double {
     let sql = "SELECT body FROM t WHERE id = ?"
     try connection.withStatement(sql: sql) { _ in }

@@ -15,12 +15,12 @@ final class Message: ManagedObject {
   @ToOne var member: Member?
 }
 
-/// A store of authors and their posts; the floor reads the same file by a connection of its own.
+/// A store of authors and their posts. The floor reads the same file by a connection of its own.
 @MainActor final class GraphBench {
   static let authors = 10_000
   private let bench: Bench
   private let floor: Floor
-  /// Posts of one of ten names.
+  /// The name of a tenth of the authors.
   private let tenth = "name 3"
 
   init(posts: Int) async throws {
@@ -109,7 +109,7 @@ final class Message: ManagedObject {
       sqlite3_finalize(statement)
       for row in rows { sum &+= row.age }
     }
-    // As in the other rows, what was fetched is given back behind the time that is taken.
+    // As in the other workloads, the rows are freed after the timed part.
     blackHole(rows.count &+ sum)
     return time
   }
@@ -191,7 +191,7 @@ final class Message: ManagedObject {
 
 // MARK: 32
 
-/// A file that was just opened: nothing of it is in the memory of the connection.
+/// A file that was just opened: the connection has cached nothing of it.
 enum ColdBench {
   @MainActor static func floor(_ path: String) -> Double {
     let floor = Floor(path, cacheBytes: Floor.readerCache)
@@ -222,20 +222,21 @@ enum ColdBench {
 
 // MARK: 18
 
-/// What a million objects take: the memory of a process that does nothing else.
+/// The memory of a million objects, in a process that does nothing else.
 enum MemoryBench {
-  /// Of a packed row: a byte and a word for each of its ten cells, the bytes filled up to a word.
+  /// The bytes of a packed row: for each of its ten cells a byte and a word, the bytes padded to words.
   static let rowBytes = 16 + 10 * 8
 
-  /// Bytes that the process has of the allocator. What it holds of the system is more: what was freed, as
-  /// rows that were read ahead are, stays its own for the next fetch.
+  /// Returns the bytes that are allocated. The process has more memory of the system than that: freed
+  /// memory, such as that of rows that were read ahead, stays in the process for the next fetch.
   private static func inUse() -> Int {
     let memory = mallinfo2()
     return Int(memory.uordblks) + Int(memory.hblkhd)
   }
 
-  /// Bytes of an object beyond its row of ten integers, as a process finds them that did nothing else:
-  /// what filling the store gave back to the allocator would be used again, and not be counted.
+  /// Returns the bytes of an object beyond its row of ten integers, measured in a process that did
+  /// nothing else: memory that was freed after filling the store could be used again without being
+  /// counted.
   @MainActor static func perObject(_ count: Int) async throws -> Double {
     let bench = try await Bench()
     try bench.fillTens(count)
@@ -250,13 +251,13 @@ enum MemoryBench {
     return (Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan) / Double(count)
   }
 
-  /// Bytes that the objects of a store's ten integers take beyond their rows.
+  /// Returns the bytes that all objects of `Ten` take beyond their rows.
   static func ofAll(_ url: URL) async throws -> Int {
     let store = try await Store.open(
       at: url, key: .raw(rawKey), schema: benchSchema, migrations: .creatingSchema)
     defer { store.close() }
-    // The engine's own caches are filled before, those of both connections that the fetch reads by: each
-    // waits for the other to be open.
+    // The engine's caches of both connections that the fetch uses are filled first. Each read waits until
+    // the other one has its connection.
     let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     async let first: Int = store.read { context in
       one.signal()

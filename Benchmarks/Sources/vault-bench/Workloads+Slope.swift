@@ -1,18 +1,18 @@
-// Workload 33: how the cost of workloads 1 to 4 grows from 10,000 rows to 1,000,000. What a row costs is
-// compared with what it costs the floor at the same size: that a cache is a smaller part of a larger file
-// is the engine's doing, and meets both.
+// Workload 33: how the cost of workloads 1 to 4 grows from 10,000 rows to 1,000,000. The cost of a row is
+// compared with that in the floor at the same size, because the engine's cache is a smaller part of a
+// larger file, which slows both.
 
 import Foundation
 import ObjectVault
 
 @MainActor enum SlopeBench {
   static let sizes = [10_000, 100_000, 1_000_000]
-  /// How much more of the floor a row may cost in a larger table than in the smallest one.
+  /// The limit of the slope, which is the ratio of a larger table divided by that of the smallest one.
   nonisolated static let limit = 1.05
 
-  /// Each workload at each size. Judged by the clock where a second thread reads a part, which it does of
-  /// larger tables alone; that of all threads stands beside it. Bound to one processor (`taskset -c 1`)
-  /// nothing is read by two.
+  /// Measures each workload at each size. Workloads 2 to 4 are judged by wall time, because a second
+  /// thread reads a part of larger tables; workload 1 by the processor time of all threads. Both times
+  /// are reported. A process that is bound to one processor (`taskset -c 1`) reads with one thread.
   static func measure(runs: Int, showingEach: Bool) async throws -> [Measured] {
     var results: [Int: [Measured]] = [:]
     for size in sizes {
@@ -26,7 +26,8 @@ import ObjectVault
     return results.keys.sorted().flatMap { compared(results[$0] ?? []) }
   }
 
-  /// The rows of one workload, from the smallest size to the largest.
+  /// Returns the results of one workload as rows of workload 33, with their slopes.
+  /// - Parameter rows: The results, from the smallest size to the largest.
   private static func compared(_ rows: [Measured]) -> [Measured] {
     guard let smallest = rows.first?.counted else { return [] }
     return rows.map { row in
@@ -36,7 +37,7 @@ import ObjectVault
     }
   }
 
-  /// A store and a floor's file with so many rows of both kinds.
+  /// A store and a file of the floor, for tables of one size.
   @MainActor private final class Place {
     private let size: Int
     private let bench: Bench
@@ -49,7 +50,7 @@ import ObjectVault
       try bench.fillTens(size)
     }
 
-    // The insertions first: they leave the tracks that are fetched.
+    // The insertions come first, because they leave the tracks that are fetched.
     var workloads: [Workload] {
       [
         workload(1, "insert") {
@@ -89,8 +90,8 @@ import ObjectVault
       }
     }
 
-    /// A small table several times, so that every run takes as many rows, and the clock is no part of
-    /// what is seen.
+    /// Returns the mean time of several runs for a small table: together they have 200,000 rows, so that
+    /// the time to read the clock does not matter.
     private func summed(_ body: @MainActor (Place) async throws -> Double) async throws -> Double {
       let repeats = max(1, 200_000 / size)
       var (wall, process) = (0.0, 0.0)

@@ -8,7 +8,7 @@ import ObjectVault
 extension Bench {
   // MARK: 46
 
-  /// A transaction for each row.
+  /// Writes each row in a transaction of its own.
   func floorWrites(_ tracks: [TrackRow]) -> Double {
     floor.run("DELETE FROM Track")
     return seconds {
@@ -67,7 +67,7 @@ extension Bench {
 extension Bench {
   // MARK: 48
 
-  /// Looks for each key by an index, and inserts a row where there is none: each second one is found.
+  /// Looks up each key by an index, and inserts a row where there is none. Half of the keys are found.
   func floorFindOrMake(_ count: Int) -> Double {
     floor.run(
       """

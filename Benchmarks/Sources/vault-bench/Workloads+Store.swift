@@ -8,20 +8,20 @@ import ObjectVault
 extension Bench {
   // MARK: 9
 
-  /// Seconds for the SQL of a predicate of six comparisons and a join.
+  /// Returns the seconds in which a predicate of six comparisons and a join is compiled to SQL.
   func compilePredicate(_ repeats: Int) async throws -> Double {
-    // Opening a store begins a look-up of conformances on another thread, some milliseconds of it. With a
-    // passphrase it is over when the store is open; with the raw key of this program it would run beside
-    // what is timed.
+    // Opening a store begins a look-up of conformances on another thread, which takes some milliseconds.
+    // With a passphrase, it has ended when the store is open. With the raw key of this program, it would
+    // still run during the timed part.
     try await Task.sleep(for: .milliseconds(200))
     return try await compiledPredicate(repeats).seconds
   }
 
-  /// Seconds in which the engine prepares the same SQL.
+  /// Returns the seconds in which the engine prepares the same SQL.
   func prepareSameSQL(_ repeats: Int) async throws -> Double {
     let text = try await compiledPredicate(1).text
     let same = Floor(folder.appendingPathComponent("ours.store").path)
-    // The schema is read by the first statement of a connection, whichever that is.
+    // The first statement of a connection, whichever it is, reads the schema.
     same.run("SELECT count(*) FROM Post")
     return seconds { for _ in 0..<repeats { sqlite3_finalize(same.prepare(text)) } } / Double(repeats)
   }
@@ -29,10 +29,11 @@ extension Bench {
   private func compiledPredicate(_ repeats: Int) async throws -> (seconds: Double, text: String) {
     try await store.read { context in
       var text = ""
-      // Foundation's own work, making the predicates, is not timed: from them to the SQL is ours. All at
-      // once, as the floor is: by each the clock would be a twentieth of what is measured.
+      // Making the predicates is Foundation's work and is not timed; the library's work, from a predicate
+      // to its SQL, is timed. All predicates are timed together, as in the floor: if each were timed,
+      // reading the clock would be a twentieth of the result.
       let predicates = (0..<repeats).map { index in
-        // Captured and not written in place: the compiler types six literals too slowly.
+        // Constants and not literals, because the compiler takes too long to type-check six literals.
         let (name, letter) = ("name \(index & 7)", "a")
         let (low, high, half, age): (Int, Int, Double, Int?) = (3, 100, 0.5, 7)
         return #Predicate<Post> {
@@ -41,13 +42,14 @@ extension Bench {
         }
       }
       let time = try seconds {
-        // By their places: taken out of the array each would be copied, which nobody does who writes one
-        // down where it is used.
+        // By index: a loop over the elements would copy each predicate, which does not happen to a
+        // predicate that is written where it is used.
         for index in predicates.indices {
           text = try context.fetch(Post.self).where(predicates[index]).sql.text
         }
       }
-      // In a process of its own, or too short to be told by it.
+      // No time of the thread: the first predicate is measured in a process of its own, and a repeated
+      // one is too short for that clock.
       lastThreadSeconds = .nan
       return (time / Double(repeats), text)
     }
@@ -58,7 +60,7 @@ extension Bench {
   static func openPool(_ path: String) throws -> Double {
     try seconds {
       let pool = try ConnectionPool(path: path, key: .passphrase("correct horse"))
-      // Four readers at once: each has to be open before the first is given back.
+      // Four readers at once: all have to be open before the first one is returned to the pool.
       try pool.withReader { _ in
         try pool.withReader { _ in
           try pool.withReader { _ in try pool.withReader { _ = try $0.value("SELECT 1") } }
@@ -84,7 +86,7 @@ extension Bench {
   }
 }
 
-/// Workload 14: a table of `rows` rows with two indexes, made anew for each run.
+/// Workload 14: a table of `rows` rows with two indexes, created again for each run.
 enum MigrationBench {
   static let initial = """
     format: 1
@@ -96,7 +98,7 @@ enum MigrationBench {
     }
     """
   static let addColumn = "format: 1\n[up]\nadd attribute Item.d int default 7"
-  // Without the copy that a retype asks for by itself: the floor makes none either.
+  // Without the backup that a retype makes by default, because the floor makes none.
   static let rebuild = "format: 1\nbackup: never\n[up]\nretype Item.c to int using (CAST($Item.c AS INTEGER))"
 
   static func steps() throws -> MigrationSet {
@@ -123,11 +125,11 @@ enum MigrationBench {
         \(fill.replacingOccurrences(of: "%d", with: "\(rows)"));
         """)
       floor.close()
-      // Opened and closed in the timed part, as our migration is.
+      // Opened and closed in the timed part, as in the library's migration.
       return seconds {
         let again = Floor(path)
-        // What says that it has migrated a store says so of the disk: ours asks for that, and a loop of
-        // equal promises would.
+        // A migration that was reported as done must be on the disk. The library sets this pragma, and so
+        // would a loop with the same guarantee.
         again.run("PRAGMA synchronous = FULL")
         again.run("PRAGMA foreign_keys = OFF")
         again.run("BEGIN IMMEDIATE; \(changeSQL) ; COMMIT")

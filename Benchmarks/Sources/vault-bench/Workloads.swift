@@ -5,7 +5,7 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// A folder with a store and a floor's file beside it.
+/// A folder with a store and the floor's file.
 @MainActor final class Bench {
   let folder: URL
   let store: Store
@@ -52,7 +52,8 @@ import ObjectVault
         sqlite3_bind_double(statement, 6, track.rating)
         sqlite3_bind_double(statement, 10, track.added.timeIntervalSinceReferenceDate)
         sqlite3_bind_int(statement, 11, track.isLoved ? 1 : 0)
-        // The bytes are lent until the reset, as a careful programmer would have it, and copied nowhere.
+        // The engine reads the bytes in place until the reset and does not copy them, as a careful
+        // programmer would have it.
         var (title, artist, comment) = (track.title, track.artist, track.comment ?? "")
         title.withUTF8 { title in
           artist.withUTF8 { artist in
@@ -97,7 +98,7 @@ import ObjectVault
     }
   }
 
-  /// Empties a table by the connection layer, outside the timed part.
+  /// Empties a table by a connection, outside the timed part.
   func clear(_ table: String) throws {
     let connection = try Connection.open(store.url.path, key: .raw(rawKey))
     try connection.execute(sql: "DELETE FROM \(table)")
@@ -153,7 +154,7 @@ import ObjectVault
   func oursTens(readingAll: Bool) async throws -> Double {
     try await store.read { context in
       var sum = 0
-      // Held outside of the timed part, as the floor's rows are.
+      // Declared outside the timed part, like the floor's rows, so that freeing the objects is not timed.
       var rows: [Ten] = []
       let time = try seconds {
         rows = try context.fetch(Ten.self).all()
@@ -214,7 +215,8 @@ import ObjectVault
 
   func floorLookUps(_ ids: [Int64]) -> Double {
     var sum = 0
-    // One transaction around, as a read of the store has: without it each look-up would lock for itself.
+    // One transaction around all look-ups, as in a read of the store: without it, each look-up would take
+    // a lock of its own.
     let time = floor.asReader {
       seconds {
         floor.run("BEGIN")
@@ -260,8 +262,8 @@ import ObjectVault
 
   // MARK: 7
 
-  /// - Parameter clause: Such as `OR FAIL`, without which SQLite 3.15 keeps each page for the case that
-  ///   the statement is undone.
+  /// - Parameter clause: The conflict clause, such as `OR FAIL`. Without it, SQLite 3.15 copies each page
+  ///   in case the statement is undone.
   func floorUpdate(_ count: Int, _ value: Int, _ clause: String = "") -> Double {
     seconds {
       floor.run("BEGIN IMMEDIATE")
@@ -294,7 +296,7 @@ import ObjectVault
   return sum &+ Int(row.added.timeIntervalSinceReferenceDate) &+ (row.isLoved ? 1 : 0)
 }
 
-/// All rows of ten integers, by a loop.
+/// Reads all rows of ten integers by a loop.
 func tenRows(_ floor: Floor) -> [TenRow] {
   var rows: [TenRow] = []
   let statement = floor.prepare("SELECT id, _version, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9 FROM Ten")
@@ -310,7 +312,7 @@ func tenRows(_ floor: Floor) -> [TenRow] {
   return rows
 }
 
-/// Keeps the compiler from leaving the work out.
+/// Keeps the compiler from removing the work.
 @inline(never) func blackHole(_ value: Int) {
   if value == Int.min { print("") }
 }

@@ -1,26 +1,30 @@
-// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM] vault-bench
-// [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
-// vault-bench [--json] [--runs N] --package-index SCRIPT    workloads 40 to 44, against package_index.py;
-// with --compare
-//                                                           those of both programs
+// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each]
+// the workloads but 40 to 44
+// vault-bench [--json] [--only N,M] [--runs N] [--each] --package-index SCRIPT
+// workloads 40 to 44, against SCRIPT, which is package_index.py
+// vault-bench --compare PROGRAM [--only N,M] [--rows N] [--runs N] [--package-index SCRIPT]
+// the same workloads by this program and by PROGRAM, another build of it, in pairs of runs
+// vault-bench [--rows N] --memory
+// the bytes that an object of ten integers takes besides its row (workload 18)
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 import StoreMigrateKit
 
-// What workloads 36 and 37 start: this program as the tool.
+// Workloads 36 and 37 start this program as the tool.
 if let command = CommandLine.arguments.dropFirst().first, ["embed", "lint", "check"].contains(command) {
   await StoreMigrate.main()
 }
 
 var isJSON = false
-// Every run on standard error too: on a machine whose speed changes the fastest of each says most.
+// Prints every run on standard error, too: on a machine whose speed changes, the fastest runs are the
+// most reliable.
 var showsEachRun = false
 var only: Set<Int> = []
 var rowsOverride: Int?
 var runs = 7
-// The program of another revision, to be run in pairs with this one.
+// The program of another revision, which is run in pairs with this one.
 var former: String?
 // The Python program that workload 40 is compared with.
 var script: String?
@@ -32,20 +36,21 @@ while let word = words.popFirst() {
   case "--each": showsEachRun = true
   case "--only": only = Set((words.popFirst() ?? "").split(separator: ",").compactMap { Int($0) })
   case "--rows": rowsOverride = words.popFirst().flatMap { Int($0) }
-  // What workload 9 starts itself with: a first time comes once in a process.
+  // Workload 9 starts this program with these two options: a process compiles its first predicate only
+  // once.
   case "--first":
     print(try await Bench().compilePredicate(1))
     exit(0)
   case "--first-floor":
     print(try await Bench().prepareSameSQL(1))
     exit(0)
-  // What workload 14 starts itself with: the most that a process has in memory.
+  // Workload 14 starts this program with this option, to measure the peak memory of a process.
   case "--migration-peak":
     _ = try await MigrationBench.ours(words.popFirst().flatMap { Int($0) } ?? 0)
     print(peakBytes())
     exit(0)
   case "--package-index": script = words.popFirst()
-  // What workload 40 starts itself with.
+  // Workload 40 starts this program with this option.
   case "--import-index":
     guard let index = words.popFirst(), let store = words.popFirst() else { exit(64) }
     try await PackageImport.run(index, into: URL(fileURLWithPath: store))
@@ -53,7 +58,7 @@ while let word = words.popFirst() {
   case "--memory":
     print(try await MemoryBench.perObject(rowsOverride ?? 1_000_000))
     exit(0)
-  // What it starts itself with: a store that another process filled.
+  // `--memory` starts this program with this option, for a store that another process has filled.
   case "--memory-of":
     print(try await MemoryBench.ofAll(URL(fileURLWithPath: words.popFirst() ?? "")))
     exit(0)
@@ -100,7 +105,7 @@ if only.isEmpty || !only.isDisjoint(with: [2, 3, 31, 32]) { try bench.fillTens(t
 let poolPath = bench.folder.appendingPathComponent("pool.store").path
 _ = try Connection.create(poolPath, key: .passphrase("correct horse")) { try $0.execute("CREATE TABLE t(x)") }
 
-// Rows of the look-ups and updates: a store of their own, so that their ids begin at 1.
+// The rows that are looked up and updated have a store of their own, so that their ids begin at 1.
 let reads = try await Bench()
 if only.isEmpty || !only.isDisjoint(with: [4, 5, 6, 7, 47]) {
   _ = reads.floorInsert(tracks)
@@ -120,7 +125,9 @@ let manyFloor =
   (only.isEmpty || only.contains(30)) ? Floor(manyPath) : Floor(bench.folder.appendingPathComponent("x").path)
 let graph =
   (only.isEmpty || !only.isDisjoint(with: [8, 10, 11])) ? try await GraphBench(posts: rows(100_000)) : nil
-// What no row has at first, so that each is changed.
+let grouped =
+  (only.isEmpty || !only.isDisjoint(with: [23, 24, 25])) ? try await ResultBench(lines: rows(500_000)) : nil
+// A value that no row has at first, so that each row is changed.
 var stamp = 1_000_000
 let chains = bench.folder.appendingPathComponent("Chain")
 try FileManager.default.createDirectory(at: chains, withIntermediateDirectories: true)
@@ -180,7 +187,7 @@ let workloads = [
     stamp += 1
     return reads.floorUpdate(lookUps, stamp)
   } ours: {
-    // The same value: one that takes more bytes makes rows longer, and pages split.
+    // The same value as the loop: one that takes more bytes would make rows longer and split pages.
     try reads.oursUpdate(lookUps, stamp)
   },
   Workload(
@@ -211,6 +218,21 @@ let workloads = [
     graph?.floorJoin() ?? .nan
   } ours: {
     try await graph?.oursJoin(readingAll: true) ?? .nan
+  },
+  Workload(number: 23, name: "group by a key", rows: rows(500_000), firstStage: 1, goal: 1.05) {
+    grouped?.floorGroups() ?? .nan
+  } ours: {
+    try await grouped?.oursGroups() ?? .nan
+  },
+  Workload(number: 24, name: "last of each group", rows: ResultBench.chats, firstStage: 1, goal: 1.1) {
+    grouped?.floorFirsts() ?? .nan
+  } ours: {
+    try await grouped?.oursFirsts() ?? .nan
+  },
+  Workload(number: 25, name: "values of two columns", rows: rows(500_000), firstStage: 1.3, goal: 0.9) {
+    grouped?.floorValues() ?? .nan
+  } ours: {
+    try await grouped?.oursValues() ?? .nan
   },
   Workload(number: 10, name: "traverse to-ones, prefetched", rows: 10_000, firstStage: 2, goal: 1.1) {
     graph?.floorToOnes() ?? .nan
@@ -243,7 +265,7 @@ let workloads = [
   } ours: {
     try await MigrationBench.ours(migrated)
   },
-  // Both larger than the caches of a connection: what grows with the rows would show.
+  // Both tables are larger than the cache of a connection, so memory that grows with the rows shows.
   Workload(
     number: 14, name: "its peak memory, of half as many rows", rows: migrated, firstStage: 1.05, goal: 1.05,
     unit: .bytes
@@ -252,7 +274,7 @@ let workloads = [
   } ours: {
     try inFreshProcess("--migration-peak", "\(migrated)")
   },
-  // The goal of BENCH.md as the floor: the rows, and 112 bytes for each object.
+  // The floor is the goal: the rows, and 112 bytes for each object.
   Workload(
     number: 18, name: "memory of objects (rows, 112 each)", rows: objects, firstStage: 1.1, goal: 1,
     unit: .bytes
@@ -266,8 +288,8 @@ let workloads = [
   } ours: {
     try await ConnectionBench.oursRekey(rekeyed)
   },
-  // The other way round than the others: the time for as many reads as one reader alone does; 1 / 1.6 and
-  // 1 / 1.9.
+  // The floor is one reader that does as many reads. Eight readers are to be 1.6 and 1.9 times as fast,
+  // so the goals are 1 / 1.6 and 1 / 1.9.
   Workload(
     number: 19, name: "8 readers beside a writer", rows: ConnectionBench.readsInAll, firstStage: 0.625,
     goal: 0.526
@@ -276,7 +298,7 @@ let workloads = [
   } ours: {
     try await ConnectionBench.eightReadersAndAWriter(manyPath)
   },
-  // Of the connection alone: what the connection layer promises for itself.
+  // The connection layer alone.
   Workload(number: 30, name: "cached statement, look-up", rows: 100_000, firstStage: 1.5, goal: 1.2) {
     ConnectionBench.resetAndBind(manyFloor)
   } ours: {
@@ -295,7 +317,7 @@ let workloads = [
   } ours: {
     try await ColdBench.ours(bench.folder.appendingPathComponent("ours.store"))
   },
-  // Against the time that is promised.
+  // Against the promised time, in seconds.
   Workload(number: 34, name: "200 steps, empty store (limit)", rows: 200, firstStage: 1, goal: 1) {
     1
   } ours: {
@@ -331,7 +353,8 @@ let workloads = [
   } ours: {
     try await bench.oursFindOrMake(20_000, inWrite: false)
   },
-  // With 500 embedded steps, against the file and its key by the C interface and a millisecond more.
+  // A store with 500 embedded steps, against opening its file with its key by the C interface, and a
+  // millisecond more.
   Workload(number: 35, name: "open, 500 steps (bare + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
     (long?.bareSeconds() ?? .nan) + 0.001
   } ours: {

@@ -1,9 +1,9 @@
-// An app that changes its model. Version 1 creates a store. Version 3 opens it, and runs the two steps in
-// between in one transaction. A step that fails leaves the store unchanged.
+// An app that changes its model. Version 1 creates a store. Version 3 opens the store, and runs steps 2
+// and 3 in one transaction. A step that fails leaves the store unchanged.
 //
 //   swift run --package-path Examples changing-model [FOLDER]
 //
-// In an app each step is a file in the folder Migrations. `store-migrate new` creates it, and
+// In an app each step is a file in the folder Migrations. `store-migrate new` creates such a file, and
 // `store-migrate embed` makes a Swift file of all steps. Here the steps are texts in the source.
 
 import Foundation
@@ -94,7 +94,7 @@ final class Contact: ManagedObject {
     print("version \(old.opening.version): 3 contacts")
     old.close()
 
-    // Version 3. A plan shows what will happen, and changes no byte.
+    // Version 3. A plan shows what the steps will do, and changes no byte.
     let texts = [("initial", initial), ("family", family), ("number", number)]
     let plan = try await Store.plan(at: url, key: key, migrations: steps(texts))
     for step in plan.steps { print("step \(step.number) will: \(step.operations.joined(separator: "; "))") }
@@ -108,7 +108,7 @@ final class Contact: ManagedObject {
     print(lines.joined(separator: "\n"))
     new.close()
 
-    // Version 4, whose step the rows do not allow. `Store.migrate` runs steps without classes.
+    // The step of version 4 fails on these rows. `Store.migrate` runs steps without classes.
     do {
       _ = try await Store.migrate(
         at: url, key: key, migrations: steps(texts + [("number_required", required)]))

@@ -1,5 +1,5 @@
-// An importer that creates books and authors from lines of text. It finds those that the store already has,
-// and creates the others. A second run over the same file changes nothing.
+// An importer of books and authors from lines of text. It finds those that the store already has, and
+// creates the others. A second run over the same file changes nothing.
 //
 //   swift run --package-path Examples importer [FOLDER [FILE]]
 //
@@ -58,7 +58,7 @@ struct Counts: Sendable {
       migrations: .creatingSchema)
     defer { store.close() }
 
-    let progress = Progress(totalUnitCount: Int64(lines.count))  // for a bar, and to cancel
+    let progress = Progress(totalUnitCount: Int64(lines.count))  // for a progress bar
     var total = Counts()
     for start in stride(from: 0, to: lines.count, by: batchLines) {
       let batch = Array(lines[start..<min(start + batchLines, lines.count)])

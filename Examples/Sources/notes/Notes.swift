@@ -1,6 +1,6 @@
-// The store of a notes app. It is encrypted under a passphrase and contains notebooks, notes and tags. The
-// program searches it, and gives it another passphrase at the end. Run it twice with the same folder: the
-// second run opens the store of the first one.
+// The store of a notes app. It is encrypted under a passphrase and contains notebooks, notes and tags.
+// The program searches the store, and gives it another passphrase at the end. Run the program twice with
+// the same folder: the second run opens the store of the first one.
 //
 //   printf 'correct horse\nnew horse\n' | swift run --package-path Examples notes FOLDER
 
@@ -43,9 +43,9 @@ final class Tag: ManagedObject {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let url = folder.appendingPathComponent("notes.store")
 
-    // readLine returns a String, which cannot be wiped from memory. An app reads the bytes of its own text
-    // field, and wipes them. A Key keeps its copy in locked memory, and wipes it. An open store has only the
-    // derived key.
+    // readLine returns a String, which cannot be wiped from memory. An app reads the bytes of its own
+    // text field, and wipes them. A Key keeps its copy of the bytes in locked memory, and wipes it. An open
+    // store has only the derived key.
     let passphrase = Array((readLine() ?? "correct horse").utf8)
     let next = Array((readLine() ?? "new horse").utf8)
 
@@ -61,7 +61,7 @@ final class Tag: ManagedObject {
       print("another passphrase: refused")
     }
 
-    // Writes every page again in one transaction, and reads all of them with the new key before it returns.
+    // Writes every page again in one transaction, and reads all pages with the new key before it returns.
     do { try await store.rekey(to: .passphrase(bytes: next)) } catch SQLError.sameKey {
       // An earlier run has changed the passphrase already.
     }
@@ -107,7 +107,8 @@ final class Tag: ManagedObject {
 
   static func search(_ store: Store) async throws {
     let found = try await store.read { context in
-      // In the format language [c] ignores case and [d] accents. `== nil` finds notes without a notebook.
+      // In the format language, [c] ignores case and [d] ignores accents. `== nil` finds notes without a
+      // notebook.
       let about = try context.fetch(Note.self).where(
         "title CONTAINS[cd] %@ OR body CONTAINS[cd] %@", "tea", "tea")
       let loose = try context.fetch(Note.self).where(#Predicate { $0.notebook == nil })

@@ -9,8 +9,8 @@ func shortened(_ text: some StringProtocol) -> String {
 
 /// Makes an untrusted text fit for a message: escapes it as ``printable(_:)`` does, shortens words to 200
 /// scalars, and limits the whole text.
-/// - Parameter longest: The highest number of Unicode scalars to show. An operation in a list gets fewer
-///   than the reason of a failure.
+/// - Parameter longest: The highest number of Unicode scalars to show, at least 200. Callers pass less
+///   for an operation in a list than for the reason of a failure.
 package func legible(_ text: String, upTo longest: Int = 4000) -> String {
   let longestWord = 200
   // Nearly all texts are so short that there is nothing to shorten.
@@ -33,7 +33,7 @@ package func legible(_ text: String, upTo longest: Int = 4000) -> String {
 }
 
 /// Escapes hidden scalars: those that a terminal would interpret, that change the direction of text, or
-/// that have no width. An escape looks like `\u{1B}`. Line ends and tabs stay.
+/// that are spaces without width. An escape looks like `\u{1B}`. Line ends and tabs stay.
 package func printable(_ text: String) -> String {
   spelled(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
 }

@@ -1,5 +1,5 @@
-// Sorts row ids into the order of their rows in the file, and reorders the rows that were read into the
-// order in which the ids were given.
+// Sorts row ids by the order of their rows in the file. After the rows are read, restores the order in
+// which the ids were given.
 
 /// Ids sorted for reading their rows in file order, with the order in which they were given.
 package struct RowIDOrder {
@@ -80,7 +80,8 @@ package struct RowIDOrder {
   private static let pageRows: Int64 = 64
 
   /// Returns whether reading rows in the given order moves to another page more than twice as often as
-  /// reading them in ascending order. Ascending ids are never scattered.
+  /// reading them in ascending order. False for ids that are so far apart that their rows share no pages.
+  /// Ascending ids are never scattered.
   package static func isScattered(_ ids: some Collection<Int64>) -> Bool {
     guard var former = ids.first, let (lowest, highest) = ends(ids),
       isNarrow(from: lowest, to: highest, count: ids.count)

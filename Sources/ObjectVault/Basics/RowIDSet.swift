@@ -15,7 +15,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   package init(_ ids: some Sequence<Int64>) {
     var ids = Array(ids)
     if !Self.isRising(ids) {
-      // Marking takes less time than sorting.
+      // Building a bit set, and reading the ids from it, takes less time than sorting them.
       let first = ids.min() ?? 0
       if let bits = Self.marked(ids, from: first, to: ids.max() ?? 0) {
         self.init(rising: Self.read(bits, from: first, capacity: ids.count), bits)
@@ -148,8 +148,8 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   }
 }
 
-/// A set of ids that grows by many small unions: a cascade through 25,000 levels of objects adds 25,000
-/// times.
+/// A set of ids that grows by many small unions: a cascade through 25,000 levels of objects makes 25,000
+/// unions.
 package struct RowIDAccumulator: Sendable {
   // Each part has more than twice as many ids as the next one, so that there are few parts.
   private var parts: [RowIDSet] = []

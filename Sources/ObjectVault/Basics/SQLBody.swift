@@ -1,8 +1,8 @@
 // The SQL of a block without comments and needless white space. The checksums of steps are computed from
 // it.
 
-/// The SQL of a block in its stored form: without comments, empty lines, and white space at the ends of
-/// lines. Quoted texts are unchanged.
+/// The SQL of a block in its stored form: without comments, without empty lines, and without white space
+/// at the beginning and end of a line. Quoted texts are unchanged.
 struct SQLBody {
   /// The finished lines, each with its line end, and the current line.
   private var text: [UInt8] = []

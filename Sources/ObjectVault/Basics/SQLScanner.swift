@@ -87,7 +87,8 @@ package struct SQLScanner {
   }
 
   /// Returns the type of an expression that is a single cast, in upper case: `INTEGER` for
-  /// `CAST(a + 1 AS INTEGER)`. nil for any other expression, and if the type has several words.
+  /// `CAST(a + 1 AS INTEGER)`. nil for any other expression, and if the type has several words or
+  /// brackets.
   package static func castType(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     var (count, depth) = (0, 0)

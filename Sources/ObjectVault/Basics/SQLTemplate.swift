@@ -25,7 +25,7 @@ package enum SQLTemplate {
     return result + scanner.text(copied..<scanner.bytes.count)
   }
 
-  /// Replaces the names after dollar signs, which stay; `$$` stays, too.
+  /// Replaces the names after dollar signs. The dollar signs and `$$` stay.
   static func renamed(_ sql: String, _ name: (String) -> String) -> String {
     var scanner = SQLScanner(sql)
     var (result, copied) = ("", 0)
@@ -228,8 +228,9 @@ package enum SQLTemplate {
     }
   }
 
-  /// Returns the names, in lower case, that follow neither a dollar sign nor a dot, including names in
-  /// quotes. Names that the SQL itself defines by AS are excluded.
+  /// Returns the names, in lower case, that follow neither a dollar sign nor a dot, except the dot of
+  /// `main.`; including names in quotes other than single quotes. Names that the SQL itself defines by AS
+  /// are excluded.
   static func plainNames(_ sql: String) -> Set<String> {
     var (names, given): (Set<String>, Set<String>) = ([], [])
     visitNames(sql) { name, former, _ in
@@ -255,7 +256,8 @@ package enum SQLTemplate {
     return isThere
   }
 
-  /// Returns the first word or sign of a statement, in lower case; nil if there are only comments.
+  /// Returns the first word or sign of a statement, in lower case; nil if there are only comments and
+  /// white space.
   static func beginning(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     while let piece = scanner.next() {
@@ -276,8 +278,8 @@ package enum SQLTemplate {
     return words.starts(with: ["without", "rowid"]) || words.suffix(2) == ["without", "rowid"]
   }
 
-  /// Returns the texts in double quotes that follow neither AS nor a dot, in lower case. SQLite reads
-  /// such a text as a string if no column has that name.
+  /// Returns the texts in double quotes, in lower case, that follow neither AS nor a dot, except the dot
+  /// of `main.`. SQLite reads such a text as a string if no column has that name.
   static func doubleQuotedNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []
     visitNames(sql) { name, former, quote in
@@ -311,7 +313,7 @@ package enum SQLTemplate {
 }
 
 extension String {
-  /// An upper bound of the nesting depth of round brackets: those in quotes count, too.
+  /// The nesting depth of round brackets. Brackets in quotes count as well.
   var bracketDepth: Int {
     utf8.reduce(into: (open: 0, most: 0)) { count, byte in
       if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }

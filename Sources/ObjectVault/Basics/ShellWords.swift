@@ -42,7 +42,7 @@ private func spelledWord(_ word: String) -> String {
 
 extension Unicode.Scalar {
   /// Whether a scalar is invisible: a control character, a line separator, a mark that changes the
-  /// direction of text, or a character without width.
+  /// direction of text, or a space without width.
   package var isHidden: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069,

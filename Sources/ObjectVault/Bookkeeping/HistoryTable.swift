@@ -1,5 +1,5 @@
 // vault_migrations: the applied steps of a store, one row each. All SQL that names the table is in this
-// file; UndoneTable copies rows from it.
+// file, except that UndoneTable copies rows from the table.
 
 internal import CipherSQLite
 
@@ -13,9 +13,10 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   /// recorded without running, because another program had made its tables; `migration` for any other
   /// step.
   public let kind: String
-  /// The checksum of the step that ran.
+  /// The checksum of the text with which the step ran; after a repair, the checksum of the text that was
+  /// recorded in its place.
   public let checksum: String
-  /// When the step ran, as ISO 8601 in UTC.
+  /// When the step ran, or was recorded without running, as ISO 8601 in UTC.
   public let appliedAt: String
   /// How long the step took, in milliseconds.
   public let milliseconds: Int
@@ -24,8 +25,9 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   /// The engine that ran the step.
   public let engine: String
   let text: String
-  /// The text of the step's `[down]` section: the author's, or else a derived one. nil if the author
-  /// wrote none and an earlier release, which derived none, ran the step.
+  /// The rollback as the lines of a `[down]` section: the author's or derived operations, or a line with
+  /// the reason why there is no rollback. nil if the author wrote none and an earlier release, which
+  /// derived none, ran the step.
   let down: String?
 }
 
@@ -71,7 +73,7 @@ package struct HistoryTable {
       """)
   }
 
-  /// Returns whether the file has the table, as every store has, and no other file.
+  /// Returns whether the file has the table. Every store has it, and no other file does.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
   /// Returns all steps, by number.

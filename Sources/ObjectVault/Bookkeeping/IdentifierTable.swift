@@ -1,5 +1,5 @@
-// vault_ids: the high-water mark of each entity. No id above it was issued. All SQL that
-// names the table is in this file. `RowIDs` issues ids by the marks.
+// vault_ids: the high-water mark of each entity. No id above it was issued. All SQL that names the table
+// is in this file. `RowIDs` issues ids by the marks.
 
 internal import CipherSQLite
 
@@ -42,13 +42,13 @@ struct IdentifierTable {
     try connection.execute(sql: sql, [.integer(last), .text(entity)])
   }
 
-  /// Returns the high-water mark, and the highest id of a row in the entity's table; each is
-  /// nil if there is none. The engine finds the row at the end of the table, without a scan.
+  /// Returns the high-water mark, and the highest id of a row in the entity's table; each is nil if there
+  /// is none. The engine finds the row at the end of the table, without a scan.
   func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
     try last(of: entity, sql: Self.lastSQL(of: entity))
   }
 
-  /// Returns the highest issued id and the highest id of a row, with SQL that the caller keeps.
+  /// Returns the high-water mark and the highest id of a row, with SQL that the caller keeps.
   /// - Parameter sql: The result of ``lastSQL(of:)``.
   func last(of entity: String, sql: String) throws -> (mark: Int64?, row: Int64?) {
     try connection.withStatement(sql: sql) { statement in

@@ -44,11 +44,11 @@ package struct MetaTable {
   /// Creates the table.
   func create() throws { try connection.execute("CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value)") }
 
-  /// Returns whether the file has the table, as every store has, and no other file.
+  /// Returns whether the file has the table. Every store has it, and no other file does.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// Returns the value of one entry, or nil when it has no row. Cheap, because every transaction calls
-  /// this: the row is found by its key.
+  /// Returns the value of one entry, or nil when it has no row. Every transaction calls this. It is
+  /// cheap, because the row is found by its key.
   func value(_ entry: Entry) throws -> SQLValue? {
     try connection.value(sql: Self.valueSQL, [.text(entry.rawValue)])
   }

@@ -43,8 +43,9 @@ struct OwnTables {
   /// The names of the tables.
   static var names: [String] { shapes.map(\.0) }
 
-  /// Returns a bookkeeping table that is not a table, or has other columns than it is created with, and
-  /// the reason. nil if there is none; missing tables are not reported.
+  /// Returns the name of a bookkeeping table with a fault, and the fault: a view or an index has the
+  /// name, or the columns differ from those that the table is created with. nil if there is none; missing
+  /// tables are not reported.
   func malformedTable() throws -> (table: String, reason: String)? {
     for (name, columns) in Self.shapes {
       let kinds = try meta.connection.rows(

@@ -17,8 +17,8 @@ struct RollbackRecord {
   let engine: String
 }
 
-/// The table `vault_undone` of one file. It is created when the first step is undone: most stores have
-/// none.
+/// The table `vault_undone` of one file. It is created when the first step is undone: most stores have no
+/// such table.
 struct UndoneTable {
   /// The name of the table in SQL.
   static let name = "vault_undone"

@@ -15,8 +15,9 @@ struct ChangeCollector {
     case deleted(ChangeSet.Values)
   }
 
-  /// Here and below, `place` is the position of the first change among all changes; in ``place(_:)`` it
-  /// is the place of a member.
+  /// Here and in the next two properties, `place` is the position of an entry in the order of the
+  /// changes. An update that becomes a deletion gets a new position. ``place(_:)`` is about another kind
+  /// of place: that of a member in an ordered relationship.
   private var entries: [Key: (entry: Entry, place: Int)] = [:]
   private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
   private var placements: [Member: (old: Int64?, new: Int64?, place: Int)] = [:]

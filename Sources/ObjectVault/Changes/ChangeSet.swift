@@ -21,7 +21,8 @@ public import CipherSQLite
 ///
 /// Its `description` names objects and properties and shows no value.
 public struct ChangeSet: Sendable, Hashable {
-  /// Stored values by property. A property that is missing is nil.
+  /// Stored values by property. A property that is missing is nil in a ``ChangeSet/Row``, and unchanged
+  /// in a ``ChangeSet/Update``.
   public typealias Values = [String: SQLValue]
 
   /// A whole object.

@@ -17,7 +17,8 @@ struct ChangeWriter {
   /// Applies the changes inside a transaction that the caller opened. The whole set is checked against
   /// the file before anything is written.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
-  ///   ``StoreError/unknownEntity(name:)``.
+  ///   ``StoreError/unknownEntity(name:)``; ``StoreError/validation(_:)`` if a trigger prevents a change
+  ///   or a rule outside the model refuses a link; ``SQLError``.
   func apply(_ changes: ChangeSet) throws {
     var fit = try ChangeSetCheck(changes, names: names, on: connection)
     try fit.check()
@@ -32,9 +33,9 @@ struct ChangeWriter {
     for placement in changes.placed { try write(placement) }
   }
 
-  /// Checks that no row or link refers to a row that will be deleted, except rows that will be deleted,
-  /// too. Otherwise the engine would delete or change the referring row, and no listener would be
-  /// notified. Updates and removals of links have been written before.
+  /// Checks that no link and no row that stays refers to a row that will be deleted. Otherwise the engine
+  /// would delete or change what refers to it, and no listener would be notified. Called after updates
+  /// and removals of links were written.
   private func checkDependents(of rows: [ChangeSet.Row]) throws {
     let byName = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
     func going(_ entity: EntityMapping) -> Set<Int64> {

@@ -4,8 +4,8 @@
 public enum StoreChange: Sendable, Hashable {
   /// A commit, with its changes.
   case committed(ChangeSet)
-  /// Commits were discarded because too many changes were queued, or were not recorded. Read the data
-  /// again: what was computed from earlier commits is outdated.
+  /// Commits that the consumer does not get: they were not recorded, or were discarded because too many
+  /// changes were queued. Read the data again: what was computed from earlier commits is outdated.
   case missed(commits: Int)
 }
 

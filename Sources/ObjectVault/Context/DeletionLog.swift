@@ -9,8 +9,8 @@ final class DeletionLog {
   @safe @exclusivity(unchecked) private(set) var count = 0
   /// The latest deleted objects.
   private var objects: [ManagedObject] = []
-  /// The maximum of objects in the log. It is not higher, because the log keeps the objects alive, and
-  /// not lower, because a set that has missed more deletions is rebuilt.
+  /// The maximum number of objects in the log. It is not higher, because the log keeps the objects alive,
+  /// and not lower, because a set that has missed more deletions is rebuilt.
   private static let capacity = 1024
 
   func append(_ object: ManagedObject) {

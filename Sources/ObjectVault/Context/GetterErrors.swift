@@ -1,6 +1,6 @@
-// Errors that occurred in getters, which cannot throw.
+// Errors of calls that cannot throw: getters, setters, insertions, deletions.
 
-/// The errors that occurred in the getters of a context's objects.
+/// The errors of a context that its getters, setters and other calls could not throw.
 struct GetterErrors {
   /// The errors of which the next save throws the first: ``ObjectContext/faultErrors``.
   var failures: [any Error] = []

@@ -64,7 +64,8 @@ struct NewDeletions {
   /// The objects to delete that cannot be deleted.
   var refused: [ManagedObject] { entries[..<wantedCount].filter { !$0.goes }.map(\.object) }
 
-  /// The reasons for the refused objects, and for the objects that they cascade to.
+  /// The reasons why objects cannot be deleted, both for the refused objects and for those that they
+  /// cascade to.
   var holds: [(object: ManagedObject, hold: Denial)] {
     entries.compactMap { entry in entry.hold.map { (entry.object, $0) } }
   }

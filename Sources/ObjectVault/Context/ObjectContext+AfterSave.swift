@@ -85,16 +85,18 @@ extension ObjectContext {
   /// Gives an object its final id.
   private func settle(_ object: ManagedObject, in map: IdentityMap, by plan: SavePlan) {
     map.remove(object.rowID, object)
-    object.rowID = plan.ids.final(object.rowID)
+    let temporary = object.rowID
+    object.rowID = plan.ids.final(temporary)
+    settledIDs.add(object.rowID, for: temporary)
     map.insert(object, for: object.rowID)
     object.state = .loaded
   }
 
   // MARK: Deletions
 
-  /// Updates the objects whose rows lost a reference by SQL: their rows in memory are outdated. Objects
-  /// without changes become faults. The others get the new version, and nil as the to-one unless it was
-  /// set since.
+  /// Updates the objects whose to-one the save has set to nil by SQL and not in memory: their rows in
+  /// memory are outdated. Objects without changes become faults. The others get the new version, and nil
+  /// as the to-one's value unless the to-one is among their changes.
   private func updateReleased(_ deletion: PlannedDeletion) {
     for (entity, slot, ids) in deletion.released {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {

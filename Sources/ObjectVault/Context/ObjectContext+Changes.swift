@@ -1,6 +1,6 @@
 // Records changes of objects until they are saved, and runs reads on the right connection.
 
-internal import CipherSQLite
+package import CipherSQLite
 
 extension ObjectContext {
   /// Calls `body` to change `pending`. Objects that `body` removes are released only after it has
@@ -141,7 +141,7 @@ extension ObjectContext {
   }
 
   /// Runs `body` with a connection to read from.
-  func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+  package func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
       try run?.check()

@@ -7,7 +7,7 @@ extension ObjectContext {
   /// own initializer, or left over when their context was released.
   ///
   /// A getter of such an object cannot throw, and there is no ``faultErrors`` for its error. By default
-  /// each distinct error is written to standard error, once.
+  /// each distinct error is written to standard error once, up to a hundred errors.
   public static var onStrayError: (@Sendable (any Error) -> Void)? {
     get { ContextlessErrors.handler.withLock { $0.custom } }
     set { ContextlessErrors.handler.withLock { $0.custom = newValue } }

@@ -27,7 +27,8 @@ extension ObjectContext {
 
   /// Returns the object with an id, with its row in memory.
   /// - Parameter id: The id of the object.
-  /// - Returns: The object; nil when there is no such row, or the object is deleted.
+  /// - Returns: The object; nil when there is neither such a row nor such a new object, or when the
+  ///   object is deleted.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``,
   ///   ``StoreError/openedWithClasses(entity:)``; ``SQLError``.
   public func existing(_ id: DynamicID) throws -> DynamicObject? {

@@ -18,8 +18,8 @@ extension ObjectContext {
     return entity.hasChildren ? readNow(entity, id, tells: tells) : map.add(id)
   }
 
-  /// Returns the object of a row that was missing at the last read, and may exist again. The missing row
-  /// was noted as an error then.
+  /// Returns the object of a row that was missing at the last read, and may exist again. That read noted
+  /// the missing row as an error.
   private func foundAgain(_ known: ManagedObject, _ entity: EntityMapping) -> ManagedObject? {
     do { if let found = try read(known, as: entity) { return found } } catch { note(error) }
     return entity.includes(known.entity) ? known : nil
@@ -38,7 +38,8 @@ extension ObjectContext {
   // objects in memory took 0.13 of the time of the hand-written loop; inlined, 0.09.
   /// Returns the object with an id, with its row in memory.
   /// - Parameter id: The id of the object.
-  /// - Returns: The object; nil when there is no such row, or the object is deleted.
+  /// - Returns: The object; nil when there is neither such a row nor such a new object, or when the
+  ///   object is deleted.
   /// - Throws: ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``;
   ///   ``SQLError``.
   @inlinable @inline(__always)

@@ -9,8 +9,9 @@ extension ObjectContext {
   /// savepoint of the surrounding transaction.
   /// - Throws: ``StoreError/validation(_:)`` with every object that breaks a rule, each by its present
   ///   id; if none does, with every unique value that another object has. ``StoreError/conflict(_:)``,
-  ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``, the
-  ///   first of ``faultErrors``; `SQLError.busy` and other errors of the file.
+  ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``,
+  ///   ``StoreError/idsExhausted(entity:)``, ``StoreError/storeMigratedElsewhere(file:)``, the first of
+  ///   ``faultErrors``; `SQLError.busy` and other errors of the file.
   public func save() throws { try save(isLast: false) }
 
   /// Saves at the end of a write: the commit follows at once.
@@ -100,11 +101,11 @@ extension ObjectContext {
   /// Discards all changes since the last save.
   ///
   /// New objects become invalid. All others have the values in the store again; those whose rows were
-  /// deleted meanwhile become invalid, too. Errors of the discarded changes are removed from
-  /// ``faultErrors``.
+  /// deleted meanwhile become invalid, too. ``faultErrors`` becomes empty.
   ///
-  /// Runs one query for each entity with changed objects, to find the rows that are missing; not inside
-  /// ``Store/write(_:)``, where no other connection deletes rows.
+  /// To find the missing rows, it runs a query for each entity with changed objects, or several for more
+  /// than 500 objects. Inside ``Store/write(_:)`` it runs none, because no other connection deletes rows
+  /// there.
   public func rollback() {
     deletions.restart()
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())

@@ -4,8 +4,12 @@
 // - ObjectContext+Deletions: deletions
 // - ObjectContext+Saving: saves and rollbacks
 // - ObjectContext+AfterSave: updates of objects after a save
+// - ObjectContext+AssignedIDs: final ids of new objects inside a write
+// - ObjectContext+Refreshing: reverting the to-ones of a refreshed object
 // - ObjectContext+Publishing: notification of listeners
 // - ObjectContext+PendingChanges: the changes of a save, as a value
+// - ObjectContext+Dynamic: objects of stores without classes
+// - ObjectContext+ContextlessErrors: the handler for errors of objects without a context
 
 internal import CipherSQLite
 
@@ -65,13 +69,15 @@ public final class ObjectContext: ObjectHost {
   @usableFromInline let mark: StoreFingerprint
   /// What the saves of the transaction have written.
   var written = Written()
+  /// The final ids of the objects that this context has inserted and saved.
+  @safe @exclusivity(unchecked) var settledIDs = SettledIDs()
   /// The closure that is called with each property that is read by name, and with the id of the object's
   /// row; nil if no check needs it.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
 
   var errors = GetterErrors()
-  /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first one and
-  /// clears the list.
+  /// Errors that getters, setters and other calls could not throw, oldest first. The next ``save()``
+  /// throws the first one and clears the list.
   public internal(set) var faultErrors: [any Error] {
     get { errors.failures }
     set { errors.failures = newValue }
@@ -83,7 +89,8 @@ public final class ObjectContext: ObjectHost {
   /// type's placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails: one damaged row should not
   /// hide the others, and a save writes only what was set.
   public var unreadableValues: [StoreError] { errors.unreadable }
-  /// The closure that is called at once with each error that a getter could not throw.
+  /// The closure that is called at once with each error that is added to ``faultErrors`` or
+  /// ``unreadableValues``.
   public var onFaultError: ((any Error) -> Void)? {
     get { errors.listener }
     set { errors.listener = newValue }

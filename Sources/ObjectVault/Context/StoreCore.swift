@@ -1,4 +1,5 @@
-// Shared state of all contexts of one store: the mapping, the classes, and the plans of fetches.
+// Shared state of all contexts of one store: the mapping, the classes, the plans of fetches, the
+// listeners, and the reserved ids.
 
 internal import CipherSQLite
 internal import Foundation

@@ -1,8 +1,8 @@
 // Compares a key path that begins at a class with the key path of a property of a superclass. Key paths
-// are equal in Swift only when their root types and components are, and none can be converted from one
-// class to the other. After both are appended to one path with another root, their root types are equal,
-// and only their components can differ: the component of a computed property differs from that of the
-// property that it reads.
+// are equal in Swift only when their root types and components are, and a key path cannot be converted
+// from one class to the other. After both are appended to one path with another root, their root types
+// are equal, and only their components can differ: the component of a computed property differs from that
+// of the property that it reads.
 
 enum KeyPathComparison {
   private final class Holder<Value> {
@@ -10,7 +10,7 @@ enum KeyPathComparison {
     init(_ value: Value) { self.value = value }
   }
 
-  /// Returns whether two key paths are the same property.
+  /// Returns whether two key paths refer to the same property.
   /// - Parameters:
   ///   - path: Begins at the class of `property` or at a subclass.
   ///   - property: The key path of a property.

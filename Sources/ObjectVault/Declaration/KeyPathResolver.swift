@@ -149,8 +149,8 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"
     case .computed(let names):
-      "\(text) does not end at a property: it computes a value from \(Self.shown(names)), which has no "
-        + "column; compare the property itself, or store the value in its own attribute"
+      "\(text) does not end at a property: it computes a value from \(Self.shown(names)), and that value has "
+        + "no column; compare the property itself, or store the value in its own attribute"
     case .unwrapped(let names):
       "\(text) has a value even where \(Self.shown(names.count > 1 ? names.dropLast() : names[...])) is nil; "
         + "write ?. instead of !, and do not use a computed property"

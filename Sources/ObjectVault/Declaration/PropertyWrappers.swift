@@ -1,8 +1,9 @@
-// The property wrappers of attributes and to-ones; ToMany has that of to-manys. A wrapper stores only its
-// slot number and calls a function of the object that it is in.
+// The property wrappers of attributes and to-ones; the wrapper of to-manys is in ToMany. A wrapper stores
+// only its slot number and calls a function of the object that it is in.
 //
 // Every argument is an autoclosure: wrappers are initialized for each fetched row, which needs only the
-// slot number. The arguments are evaluated once per class, when its declarations are recorded.
+// slot number. A default is evaluated for each new object. All other arguments are evaluated once per
+// class, when its declarations are recorded.
 
 /// An attribute of an entity.
 ///
@@ -112,9 +113,9 @@ public struct Attribute<Value: AttributeValue> {
 /// Reading returns an object whose row is fetched on first use. Writing updates the inverse as well.
 ///
 /// Two to-ones can be inverses of each other: a one-to-one, in which no two objects refer to the same
-/// target. The to-one without `inverse:` has the column, with a unique index. The other one is looked up:
-/// its first read, or the first write of either one in a stored object, runs a query unless it was
-/// prefetched.
+/// target. The to-one without `inverse:` has the column, with a unique index. The other one is looked up
+/// by a query: when it is first read, or when its object is first linked through either of the two. A
+/// new object needs no query, and neither does a prefetched to-one.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject> {
   @usableFromInline let slot: UInt16

@@ -51,15 +51,15 @@ final class Recording: GetterProbe {
     return type(of: link).rootType != root
   }
 
-  /// Returns whether a key path that begins at the root is the first property that was read, which a
-  /// superclass declares.
+  /// Returns whether a superclass of the root declares the first property that was read, and a key path
+  /// that begins at the root refers to that property.
   func isInherited(by path: AnyKeyPath) -> Bool {
     guard isInherited, let link = links.first else { return false }
     return KeyPathComparison.holds(path, for: link)
   }
 
-  /// The key path of the reads, with `!` after each to-one but the last. It is composed from its end:
-  /// otherwise Swift adds markers that a written path does not have, and the two paths are unequal.
+  /// The key path of the reads, with `!` after each to-one. It is composed from its end: otherwise Swift
+  /// adds markers that a path in source code does not have, and the two paths are unequal.
   var path: AnyKeyPath? {
     var path: AnyKeyPath?
     for link in links.reversed() { path = path.map { link.appending(path: $0) } ?? link }
@@ -196,7 +196,8 @@ extension AttributeValue {
   /// Values that computed properties may test for, and values that are far apart: few computed properties
   /// return all of them unchanged. Small numbers come first, as a calculation may trap on large ones.
   static var samples: [Self] {
-    // All cases, before the numbers or strings that represent some of them.
+    // The samples of an enum are all its cases. The numbers or strings below would represent only some of
+    // them.
     if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] { return cases }
     if isOptionalAttribute,
       let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self]
@@ -254,8 +255,8 @@ extension AttributeType {
     }
   }
 
-  /// Returns small numbers, and one near each end of the range; these two are not the negatives of each
-  /// other.
+  /// Returns small numbers, a large one, and a large negative one if the range has such numbers. Neither
+  /// of the two large numbers is the negative of the other.
   private static func samples(_ range: ClosedRange<Int64>) -> [Int64] {
     let high = min(range.upperBound - range.upperBound / 8, 7_000_000_000_000_001)
     let low = max(range.lowerBound - range.lowerBound / 6, -9_000_000_000_000_003)
@@ -264,7 +265,8 @@ extension AttributeType {
 }
 
 extension SQLValue {
-  /// The value itself; for JSON, before it copies with other strings or other numbers.
+  /// For JSON, copies with other strings, other numbers or both, and then the value itself. For any other
+  /// value, the value itself.
   fileprivate var variations: [SQLValue] {
     guard case .text(let text) = self,
       let json = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)

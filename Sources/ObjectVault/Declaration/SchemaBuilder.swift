@@ -237,7 +237,8 @@ private struct SchemaCollector {
     entities.append(entity)
   }
 
-  /// Returns the name of a key path, with dots; an invalid key path becomes a fault.
+  /// Returns the names along a key path, joined by dots; nil for an invalid key path, which becomes a
+  /// fault.
   private mutating func name(
     _ path: Result<[String], KeyPathError>, of entity: String, use: String
   ) -> String? {

@@ -20,7 +20,7 @@ public struct MigrationNeed: Sendable, Hashable {
 }
 
 extension MigrationNeed: CustomStringConvertible {
-  /// One sentence that states the need and what to do.
+  /// States the need and what to do.
   public var description: String {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
       + "(\(steps.joined(separator: ", "))), which write\(steps.count == 1 ? "s" : "") about "

@@ -19,7 +19,7 @@ public struct PredicateError: Error, Sendable, Hashable {
     self.place = place
   }
 
-  /// Returns the error with the text of the predicate, and with its position there.
+  /// Returns the error with the text of the predicate, and with the error's position in that text.
   func located(in format: String) -> PredicateError {
     guard let place, self.format == nil else { return self }
     var located = self
@@ -45,8 +45,8 @@ public struct PredicateError: Error, Sendable, Hashable {
 }
 
 extension PredicateError: CustomStringConvertible {
-  /// The reason; below it, with a caret under the position, at most 200 characters of the line of the
-  /// text.
+  /// The reason. If the predicate has a text, the line with the error follows, shortened to 200
+  /// characters, with a caret under the error.
   public var description: String {
     let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(ended(reason))"
     guard let format, let position else { return head }

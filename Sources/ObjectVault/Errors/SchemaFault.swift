@@ -26,7 +26,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
   /// The inverse is a property that the destination inherits.
   case inheritedInverse(
     entity: String, relationship: String, destination: String, inverse: String, owner: String)
-  /// The inverse refers to a parent of the entity that names it.
+  /// The inverse refers to an ancestor of the entity that names it.
   case narrowInverse(entity: String, relationship: String, inverse: String, owner: String)
   /// A relationship is declared as its own inverse.
   case ownInverse(entity: String, relationship: String)
@@ -62,7 +62,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
 }
 
 extension SchemaFault: CustomStringConvertible {
-  /// One sentence that names entity and property and states what to do.
+  /// Names entity and property, and states what is wrong and what to do.
   public var description: String {
     switch self {
     case .duplicateName(let entity, let property?):
@@ -93,8 +93,9 @@ extension SchemaFault: CustomStringConvertible {
         + "inheritance hierarchy are in one table, and names are compared without regard to case. Rename "
         + "one, or declare it once in a parent of both."
     case .inheritedIndex(let entity, let properties):
-      "\(entity) has an index over \(properties.joined(separator: ", ")), which are all inherited. Declare "
-        + "the index in the entity that declares them, or add a property of \(entity) to it."
+      "\(entity) has an index over \(properties.joined(separator: ", ")); all of its properties are "
+        + "inherited. Declare the index in the entity that declares them, or add a property of \(entity) to "
+        + "it."
     case .unknownDestination(let entity, let relationship, let destination):
       "\(entity).\(relationship) refers to \(destination), which is not in the schema. Add it."
     case .wrongInverse(let entity, let relationship, let inverse):

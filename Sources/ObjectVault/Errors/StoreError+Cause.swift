@@ -5,8 +5,7 @@ public import CipherSQLite
 extension StoreError {
   /// The error that stopped a run: see ``StoreError/stopped(atVersion:by:)``.
   public indirect enum Cause: Error, Sendable, Equatable {
-    /// An error that does not come from the file: a step that failed, a loss that was not allowed, a full
-    /// disk.
+    /// A ``StoreError``: a step that failed, a loss that was not allowed, a full disk.
     case store(StoreError)
     /// An error of the file or the engine, such as another connection's lock.
     case engine(SQLError)

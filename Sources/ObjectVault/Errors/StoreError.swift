@@ -4,14 +4,14 @@ private import CipherSQLite
 
 /// An error of schemas, objects, fetches or migrations.
 ///
-/// Each case carries what a person needs to act on it; `description` is one sentence that states what
-/// happened and what to do. No case contains a key or values of objects.
+/// Each case carries what a person needs to act on it; `description` states what happened and what to do.
+/// No case contains a key or values of objects.
 public enum StoreError: Error, Sendable, Equatable {
   /// The schema has faults; all of them are listed.
   case invalidSchema([SchemaFault])
-  /// An entity of the schema has no Swift class; declare it with the DSL.
+  /// An entity of the schema was not declared with a Swift class: use `Entity(User.self)`.
   case entityWithoutClass(entity: String)
-  /// A class is not in the store's schema.
+  /// A class, or an entity that a change set names, is not in the store's schema.
   case unknownEntity(name: String)
   /// The store's model has no entity with this name; `similar` are entities with similar names.
   case noEntity(name: String, similar: [String])
@@ -43,7 +43,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case idOfAnotherStore(entity: String, rowID: Int64)
   /// Objects break the schema's rules; nothing was saved.
   case validation([ValidationFailure])
-  /// A changed row was changed by another writer since it was fetched; nothing was saved.
+  /// Another writer has changed or deleted a row that is changed here, or has changed a row that is
+  /// deleted here, since the row was fetched; nothing was saved.
   case conflict(Conflict)
   /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
   /// new ones; nothing was written.
@@ -59,6 +60,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case noResult(entity: String)
   /// A fetch of one object found several.
   case severalResults(entity: String)
+  /// The sum of the values of a property is beyond the range of the sum's type: 64 bits for integers, 38
+  /// digits for decimals.
+  case sumTooLarge(entity: String, property: String)
   /// A migration file cannot be read.
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step failed; the store is unchanged.
@@ -164,14 +168,15 @@ public struct Conflict: Sendable, Hashable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// One sentence that states what happened and what to do.
+  /// States what happened and what to do.
   public var description: String {
     switch self {
     case .invalidSchema(let faults):
       "The schema has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"): "
         + faults.map { "\($0)" }.joined(separator: " ")
     case .entityWithoutClass(let entity):
-      "\(entity) has no Swift class. Declare it in the schema with Entity(\(entity).self)."
+      "The entity \(entity) of the schema was not declared with a Swift class. Declare it with "
+        + "Entity(\(entity).self)."
     case .noEntity(let name, let similar):
       ended(
         "The model has no entity \"\(shortened(name))\"\(didYouMean(similar).map { "; \($0)" } ?? "")"
@@ -231,7 +236,7 @@ extension StoreError: CustomStringConvertible {
     case .changesDoNotFit(let entity, let rowID, let properties):
       "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
-        + ". Apply change sets in commit order, to a store in the state from before the first of them. A set "
+        + ". Apply change sets in commit order, to a store in the state before the first of them. A set "
         + "made by hand may contain each object once, only values of the right types, and no two objects "
         + "that use the same target of a one-to-one."
     case .deleteDenied(let entity, let rowID, let property, let count):
@@ -242,6 +247,9 @@ extension StoreError: CustomStringConvertible {
     case .predicate(let error): error.description
     case .noResult(let entity):
       "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
+    case .sumTooLarge(let entity, let property):
+      "The sum of \(entity).\(property) is beyond the range of its type. Add the fetched values in a type "
+        + "with a larger range, such as Double."
     case .severalResults(let entity):
       "More than one \(entity) was found. Narrow the predicate, or use first() or all()."
     case .migrationSyntax(let error): error.description
@@ -252,7 +260,7 @@ extension StoreError: CustomStringConvertible {
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
       "\(file): another process migrated this store in the other direction: this run left it at version "
-        + "\(left), and it is at \(found) now. Run only one of them at a time."
+        + "\(left), and it is at \(found) now. Run only one of the two processes at a time."
     case .lossNotAllowed(let step, let name, let losses, let emptied):
       "Step \(numbered(step)) \(name) permanently loses \(lossText(losses, emptied)), which its file does "
         + "not allow. If that is intended, add this line to the head of its file: allow: "
@@ -296,16 +304,16 @@ extension StoreError: CustomStringConvertible {
           : "the classes differ from the store's model, and this change cannot be made automatically: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Use step files: if there is a store, the ones that it contains (Store.carriedSteps), and then "
-            + "the new one."
+          ? " Use step files: first those of the store, if there is one (Store.carriedSteps), then the new "
+            + "one."
           : " From now on, write the steps yourself: those of the store (Store.carriedSteps), and one with "
             + "these lines, "
             + "once you have reviewed them:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):
       "\(file) has a model that differs from the classes, and .creatingSchema cannot change the model of a "
-        + "store: \(differences.joined(separator: "; ")). Changes need step files: write the text "
-        + "of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, write the change to a "
-        + "second file, and open the store with both"
+        + "store: \(differences.joined(separator: "; ")). Changes need step files: write "
+        + "Store.carriedSteps(at:key:).steps[0].text to Migrations/0001_initial.migration, write the change "
+        + "to a second file, and open the store with both"
         + (lines.isEmpty ? "." : ". If nothing was renamed, the change is:\n" + lines.joined(separator: "\n"))
     case .schemaMismatch(let differences, let lines):
       "The Swift schema differs from the model that the migration steps make: "

@@ -35,7 +35,7 @@ public struct ValidationFailure: Sendable, Hashable {
 
   /// The rule that two objects break together.
   static let uniqueness = "must be unique"
-  /// The beginning of the reason if a constraint of the file that the model does not have rejects a row.
+  /// How the reason begins if the constraint that rejects the row is in the file, but not in the model.
   static let refusal = "is rejected by the file"
 
   /// Creates a failure.

@@ -13,49 +13,36 @@ package struct EntityRows {
     package let type: AttributeType
   }
 
+  // Retains the entities, which refer to each other unretained.
   private let mapping: SchemaMapping
   private let entity: EntityMapping
-  private var request = FetchParameters()
+  private let request: FetchParameters
   /// The columns of the result. By default: the id, the row's entity if there are subentities, all
   /// attributes, and the ids of to-ones.
   package private(set) var columns: [Column] = []
 
-  /// Prepares a query for all rows of an entity.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``.
-  init(_ model: Schema, entity name: String) throws {
+  /// Prepares a query for the rows of a request, and checks the request.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``,
+  ///   ``StoreError/noProperty(entity:property:similar:)``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)``, ``StoreError/predicate(_:)``.
+  init(_ model: Schema, _ request: ObjectRequest<DynamicObject>) throws {
     mapping = try SchemaMapping(model)
-    entity = try mapping.known(name)
+    entity = try mapping.known(request.entityName)
+    self.request = request.parameters
+    if let failure = request.failure { throw failure }
+    for key in self.request.sort { _ = try type(of: key.names) }
     let kind = entity.hasChildren ? [EntityColumn.name] : []
     try select(["id"] + kind + entity.storedSlots.map { entity.slots[$0].name })
+    _ = try compiled { compiler in
+      try compiler.plan(try compiler.select("1", self.request, isOrdered: false))
+    }
   }
 
   /// Selects the columns, in this order.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)``.
   package mutating func select(_ paths: [String]) throws {
-    columns = try paths.map { Column(name: $0, type: isKind($0) ? .string : try type(of: $0)) }
-  }
-
-  /// Adds a condition in the format language.
-  /// - Throws: ``StoreError/predicate(_:)``.
-  package mutating func filter(_ format: String) throws {
-    request.conditions.append(try FetchCondition(format: format, []))
-    _ = try compiled { compiler in
-      let statement = try compiler.select("1", request, isOrdered: false)
-      return try compiler.plan(statement)
-    }
-  }
-
-  /// Sorts by properties, and last by the id, as every fetch does.
-  /// - Throws: The errors of ``select(_:)``.
-  package mutating func sort(_ keys: [(path: String, isDescending: Bool)]) throws {
-    for key in keys { _ = try type(of: key.path) }
-    request.sort = keys.map { .init(names: names($0.path), isDescending: $0.isDescending) }
-  }
-
-  /// Skips the first rows and limits the number of the following ones.
-  package mutating func window(limit: Int?, offset: Int) {
-    (request.limit, request.offset) = (limit, offset)
+    columns = try paths.map { Column(name: $0, type: isKind($0) ? .string : try type(of: $0.pathNames)) }
   }
 
   /// Returns the number of rows.
@@ -70,7 +57,7 @@ package struct EntityRows {
     let compiled = try compiled { compiler in
       let columns = try columns.map { column -> SQL in
         if isKind(column.name) { return "t0.\(EntityMapping.entityColumn)" }
-        return try compiler.compiled(.path(PropertyPath(names(column.name)))).sql
+        return try compiler.compiled(.path(PropertyPath(column.name.pathNames))).sql
       }
       let statement = try compiler.select(.joined(columns), request)
       return try compiler.plan(statement)
@@ -88,17 +75,13 @@ package struct EntityRows {
     return try make(&compiler).filled(request)
   }
 
-  private func names(_ path: String) -> [String] {
-    path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-  }
-
   /// Returns whether a selected name is the column with the row's entity. It begins with an underscore,
   /// as no property's name does.
   private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInHierarchy }
 
   /// Returns the type of the property at the end of a path of to-ones.
-  private func type(of path: String) throws(StoreError) -> AttributeType {
-    var (place, names) = (entity, names(path)[...])
+  private func type(of path: [String]) throws(StoreError) -> AttributeType {
+    var (place, names) = (entity, path[...])
     while let name = names.popFirst() {
       if name == "id", names.isEmpty { return .int }
       guard let slot = place.slot(named: name) else {

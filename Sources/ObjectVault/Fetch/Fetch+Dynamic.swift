@@ -1,7 +1,5 @@
 // Fetches by names, in a store that was opened without classes.
 
-public import Foundation
-
 extension ObjectContext {
   /// Returns a fetch of all objects of an entity, to be narrowed down, in a store that was opened without
   /// classes.
@@ -18,34 +16,12 @@ extension ObjectContext {
   /// model does not have, and ``StoreError/openedWithClasses(entity:)`` in a store with classes.
   /// - Parameter name: The entity's name.
   /// - Returns: The fetch.
-  public func fetch(entity name: String) -> Fetch<DynamicObject> { Fetch(self, entityName: name) }
+  public func fetch(entity name: String) -> Fetch<DynamicObject> {
+    Fetch(ObjectRequest(entity: name), in: self)
+  }
 }
 
 extension Fetch where Object == DynamicObject {
-  // The label is not `by:`: for a mistyped key path of a class, the compiler would then report only that
-  // a key path is no string.
-  /// Sorts by a property, after the keys given before. Strings are sorted by code points; nil comes
-  /// first. Methods that run the fetch throw errors about the path.
-  /// - Parameters:
-  ///   - path: The property, or a path through to-ones such as `user.name`.
-  ///   - order: The direction.
-  /// - Returns: The sorted fetch.
-  public func sorted(byPath path: String, _ order: SortOrder = .forward) -> Fetch {
-    var copy = self
-    copy.parameters.sort.append(.init(names: path.names, isDescending: order == .reverse))
-    return copy
-  }
-
-  /// Fetches a relationship of all results with one more query.
-  /// - Parameter path: The relationship. For a path of several relationships, such as `user.statuses`,
-  ///   each is fetched.
-  /// - Returns: The fetch with the relationship.
-  public func prefetch(_ path: String) -> Fetch {
-    var copy = self
-    copy.parameters.prefetch.append(path.names)
-    return copy
-  }
-
   /// Returns the ids of the objects, in the order of a sorted fetch. No objects are made, unless pending
   /// changes affect the fetch.
   ///
@@ -69,9 +45,4 @@ extension Fetch where Object == DynamicObject {
         entity: names[id] ?? known(id)?.entity?.name ?? entity.name, rowID: id, of: context.mark(of: id))
     }
   }
-}
-
-extension String {
-  /// The names in the path.
-  fileprivate var names: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
 }

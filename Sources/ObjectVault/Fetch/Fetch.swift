@@ -1,7 +1,6 @@
-// The fetch builder, and the methods that run a fetch.
+// A fetch: a request in a context, and the methods that run it.
 
 internal import CipherSQLite
-public import Foundation
 
 /// A fetch of objects of one entity, built step by step.
 ///
@@ -16,144 +15,20 @@ public import Foundation
 ///   .all()
 /// ```
 ///
-/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``,
-/// `ids()`, ``count()``, ``exists()`` is called. A fetch returns what the store will contain after the
-/// context's next save: the stored objects with all pending changes. New objects have ids above all
-/// others, in the order of their insertion. See ``includingPending(_:)``.
-public struct Fetch<Object: ManagedObject> {
+/// The methods of ``FetchBuilder`` return a new fetch each. Nothing is read before one of ``all()``,
+/// ``first()``, ``one()``, `ids()`, ``count()``, ``exists()`` is called. A fetch returns what the store
+/// will contain after the context's next save: the stored objects with all pending changes. New objects
+/// have ids above all others, in the order of their insertion. See ``FetchBuilder/includingPending(_:)``.
+public struct Fetch<Object: ManagedObject>: FetchBuilder {
   let context: ObjectContext
-  var parameters = FetchParameters()
-  /// The arguments of each condition that refers to new objects, by the condition's index. A save changes
-  /// the ids of these objects.
-  private var newObjects: [Int: [Any?]] = [:]
-  private var includesPending = true
+  /// What is fetched. A request can be kept and fetched in other contexts, unless it refers to new
+  /// objects of this one.
+  public var request: ObjectRequest<Object>
 
-  /// The fetched class: `Object`, or a subclass that is known only at run time.
-  private let type: Object.Type
-  /// The name of the fetched entity in a store without classes.
-  private let entityName: String?
+  var parameters: FetchParameters { request.parameters }
 
-  init(_ context: ObjectContext, of type: Object.Type = Object.self, entityName: String? = nil) {
-    self.context = context
-    self.type = type
-    self.entityName = entityName
-  }
-
-  // MARK: What to fetch
-
-  /// Adds a predicate. Only objects that satisfy it and all earlier conditions are fetched.
-  /// - Parameter predicate: The predicate.
-  /// - Returns: The narrowed fetch.
-  /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
-  public consuming func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
-    // Consuming: a fetch that is built in one expression is moved, not copied at each step.
-    parameters.add(try PredicateTemplate.condition(of: predicate))
-    return self
-  }
-
-  /// Adds a predicate in the format language.
-  /// - Parameters:
-  ///   - format: The text of the predicate.
-  ///   - arguments: The values for the placeholders, in their order.
-  /// - Returns: The narrowed fetch.
-  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
-  public func `where`(_ format: String, _ arguments: Any?...) throws -> Fetch {
-    var copy = adding(try FetchCondition(format: format, arguments))
-    if arguments.contains(where: PredicateArgument.isNew) {
-      copy.newObjects[copy.parameters.conditions.count - 1] = arguments
-    }
-    return copy
-  }
-
-  /// Adds a condition as a tree.
-  /// - Parameter node: The condition.
-  /// - Returns: The narrowed fetch.
-  public func `where`(_ node: PredicateNode) -> Fetch { adding(FetchCondition(node: node)) }
-
-  private consuming func adding(_ condition: FetchCondition) -> Fetch {
-    parameters.add(condition)
-    return self
-  }
-
-  /// Sorts by a property, after the keys given before.
-  ///
-  /// Strings are sorted by code points; nil comes first. Objects with equal keys are sorted by their ids,
-  /// in the direction of the last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap
-  /// nor omit objects.
-  /// - Parameters:
-  ///   - path: The property, or a path through to-ones.
-  ///   - order: The direction.
-  /// - Returns: The sorted fetch.
-  public func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Fetch {
-    resolving(path) { $0.sort.append(.init(names: $1, isDescending: order == .reverse)) }
-  }
-
-  /// Fetches a relationship of all results with one more query.
-  /// - Parameter path: The relationship. For a path of several relationships each is fetched.
-  /// - Returns: The fetch with the relationship.
-  public func prefetch(_ path: PartialKeyPath<Object>) -> Fetch {
-    resolving(path) { $0.prefetch.append($1) }
-  }
-
-  /// Resolves a key path and adds its names. An invalid key path is stored; `all()`, `first()` and the
-  /// others throw it.
-  private func resolving(
-    _ path: PartialKeyPath<Object>, _ use: (inout FetchParameters, [String]) -> Void
-  ) -> Fetch {
-    var copy = self
-    switch KeyPathResolver.resolve(path, root: Object.self) {
-    case .success(let names): use(&copy.parameters, names)
-    case .failure(let error):
-      if copy.parameters.failure == nil {
-        copy.parameters.failure = .predicate(PredicateError(error.description, entity: "\(Object.self)"))
-      }
-    }
-    return copy
-  }
-
-  /// Limits the number of objects.
-  ///
-  /// A sorted fetch returns the first objects of its order. With neither a sort nor a condition the
-  /// objects with the lowest ids are returned; with a condition alone, those that are found first.
-  /// - Parameter count: The highest number of objects.
-  /// - Returns: The limited fetch.
-  public func limit(_ count: Int) -> Fetch {
-    var copy = self
-    copy.parameters.limit = max(0, count)
-    return copy
-  }
-
-  /// Skips the first objects, which are read nevertheless. <doc:predicates> shows pages that read no row
-  /// twice.
-  /// - Parameter count: The number of objects to skip.
-  /// - Returns: The fetch with the offset.
-  public func offset(_ count: Int) -> Fetch {
-    var copy = self
-    copy.parameters.offset = max(0, count)
-    return copy
-  }
-
-  /// Sets whether pending changes of the context are included. By default they are.
-  ///
-  /// SQL finds stored rows. Some objects are evaluated in memory: those with pending changes, and those
-  /// whose relationships in the predicate or the sort refer to such objects. The rows of these objects,
-  /// and of the objects in these relationships, are fetched. Objects that pending deletions cascade to
-  /// are excluded.
-  ///
-  /// The cost is in proportion to the number of such objects, and zero where nothing is pending. An
-  /// equality on an attribute or a to-one examines only the pending objects with that value, so that
-  /// find-or-create by a key takes as long at the end of a loop as at its beginning: <doc:predicates>
-  /// states when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
-  ///
-  /// With `false` stored rows are found by their stored values; objects that were deleted in the context
-  /// are excluded. Inside ``Store/write(_:)`` everything that ``ObjectContext/save()`` has written counts
-  /// as stored.
-  /// - Parameter isIncluding: Whether to include pending changes.
-  /// - Returns: The fetch with the setting.
-  public func includingPending(_ isIncluding: Bool) -> Fetch {
-    var copy = self
-    copy.includesPending = isIncluding
-    return copy
+  init(_ request: ObjectRequest<Object>, in context: ObjectContext) {
+    (self.context, self.request) = (context, request)
   }
 
   // MARK: Fetching
@@ -169,8 +44,9 @@ public struct Fetch<Object: ManagedObject> {
     return try inOneSnapshot(entity) { try all(entity) }
   }
 
-  private func all(_ entity: EntityMapping) throws -> [Object] {
-    let typed = try context.proof(Object.self, entity)
+  func all(_ entity: EntityMapping) throws -> [Object] {
+    // Before the query: an entity of another class is an error.
+    _ = try context.proof(Object.self, entity)
     let found: [ManagedObject]
     if let merge = try merge(entity) {
       found = try merge.all()
@@ -179,8 +55,13 @@ public struct Fetch<Object: ManagedObject> {
       found = try context.scan(entity).objects(
         compiled.form, compiled.bindings, isBranch: parameters.includesSubentities)
     }
+    return try finished(found, entity)
+  }
+
+  /// Returns fetched objects as objects of the fetch's class, with their prefetched relationships.
+  func finished(_ found: [ManagedObject], _ entity: EntityMapping) throws -> [Object] {
     for path in parameters.prefetch { try prefetch(path, of: found, entity) }
-    return typed(found)
+    return try context.proof(Object.self, entity)(found)
   }
 
   /// Fetches the first object.
@@ -194,8 +75,8 @@ public struct Fetch<Object: ManagedObject> {
   ///   ``all()``.
   public func one() throws -> Object {
     let found = try atMost(2).all()
-    guard found.count < 2 else { throw StoreError.severalResults(entity: name) }
-    guard let object = found.first else { throw StoreError.noResult(entity: name) }
+    guard found.count < 2 else { throw StoreError.severalResults(entity: request.entityName) }
+    guard let object = found.first else { throw StoreError.noResult(entity: request.entityName) }
     return object
   }
 
@@ -236,7 +117,7 @@ public struct Fetch<Object: ManagedObject> {
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try known()
     return try inOneSnapshot(entity) {
-      if let merge = try merge(entity) { return try merge.ids().map(make) }
+      if let merge = try merge(entity, selecting: [["id"]]) { return try merge.ids().map(make) }
       let compiled = try compiled(.ids, entity)
       context.statistics.queries += 1
       return try context.withConnection { connection in
@@ -259,20 +140,14 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Returns the request with the present ids of objects that were new when they were passed as
   /// arguments.
-  private func current() throws -> FetchParameters {
-    guard !newObjects.isEmpty else { return parameters }
-    var copy = parameters
-    for (index, arguments) in newObjects {
-      guard let format = copy.conditions[index].format else { continue }
-      copy.conditions[index] = try FetchCondition(format: format, arguments)
-    }
-    return copy
+  private var current: FetchParameters {
+    parameters.refersToNewObjects ? context.settled(parameters) : parameters
   }
 
   /// Runs `body` in one snapshot of the file if it needs several queries, for pending changes or
   /// prefetches.
-  private func inOneSnapshot<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
-    if context.pending.mayBeLive, !includesPending {
+  func inOneSnapshot<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
+    if context.pending.mayBeLive, !request.includesPending {
       context.index.update(context.pending)
       return try context.withPendingRows([context.index.deletedRows(of: entity)], body)
     }
@@ -281,28 +156,34 @@ public struct Fetch<Object: ManagedObject> {
   }
 
   /// Returns the merge with pending objects; nil if no pending change affects the fetch.
-  private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
-    guard includesPending, context.pending.mayBeLive else { return nil }
-    return try PendingMerge(try current(), on: entity, in: context)
+  /// - Parameter columns: The paths of the values that the fetch returns; none for objects.
+  func merge(_ entity: EntityMapping, selecting columns: [[String]] = []) throws -> PendingMerge? {
+    guard request.includesPending, context.pending.mayBeLive else { return nil }
+    return try PendingMerge(current, selecting: columns, on: entity, in: context)
   }
-
-  private var name: String { entityName ?? "\(type)" }
 
   func known() throws -> EntityMapping {
-    if let entityName { return try context.core.entity(named: entityName) }
-    if let entity = context.entity(of: type) { return entity }
-    throw StoreError.unknownEntity(name: name)
+    if let name = request.namedEntity { return try context.entity(named: name, as: Object.self) }
+    if let entity = context.entity(of: request.type) { return entity }
+    throw StoreError.unknownEntity(name: request.entityName)
   }
 
-  private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
+  func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
     let plans = context.core.plans[entity.index]
     // The usual case: the request is used as it is and not copied.
-    guard !newObjects.isEmpty || context.pending.mayBeLive else {
+    guard parameters.refersToNewObjects || context.pending.mayBeLive else {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
-    var request = try PendingMerge.inFile(try current(), context)
-    request.excludesPending = !includesPending && !context.pending.deleted.isEmpty
-    return try plans.compiled(selection, request, in: context.core.mark)
+    return try plans.compiled(selection, stored, in: context.core.mark)
+  }
+
+  /// The request for the file alone.
+  var stored: FetchParameters {
+    get throws {
+      var stored = try PendingMerge.inFile(current, context)
+      stored.excludesPending = !request.includesPending && !context.pending.deleted.isEmpty
+      return stored
+    }
   }
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {
@@ -335,6 +216,55 @@ extension ObjectContext {
   /// - Parameter type: The entity's class.
   /// - Returns: The fetch.
   public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> {
-    Fetch(self, of: type)
+    Fetch(ObjectRequest(type), in: self)
+  }
+
+  /// Returns a fetch of what a request describes.
+  ///
+  /// ```swift
+  /// let unread = try Message.request.where("isRead == NO")
+  /// let count = try context.fetch(unread).count()
+  /// ```
+  ///
+  /// The fetch can be narrowed down further. If the request has an invalid key path or refers to an
+  /// object that was not saved, the methods that run the fetch throw.
+  /// - Parameter request: The request.
+  /// - Returns: The fetch.
+  public func fetch<Object>(_ request: ObjectRequest<Object>) -> Fetch<Object> {
+    var request = request
+    request.parameters.failure = request.failure
+    return Fetch(request, in: self)
+  }
+}
+
+extension ObjectContext {
+  /// Returns the entity that a request names.
+  fileprivate func entity<Object: ManagedObject>(
+    named name: String, as type: Object.Type
+  ) throws -> EntityMapping {
+    if type == DynamicObject.self { return try core.entity(named: name) }
+    let entity = try core.mapping.known(name)
+    guard ClassProof<Object>(maps[entity.index]) != nil else {
+      throw StoreError.predicate(
+        PredicateError(
+          "the request is for \(name), but its objects are not of the class \(type)", entity: name))
+    }
+    return entity
+  }
+
+  /// Returns a request with the final ids of those of its new objects that were saved.
+  fileprivate func settled(_ request: FetchParameters) -> FetchParameters {
+    let own = Set(maps.all.map { ObjectIdentifier($0) })
+    var copy = request
+    copy.conditions = request.conditions.map { condition in
+      guard condition.refersToNewObjects else { return condition }
+      return condition.replacing { value in
+        guard let map = value.map, own.contains(map), let entity = value.entity,
+          case .integer(let temporary) = value.stored, let id = settledIDs.final(temporary)
+        else { return value }
+        return .id(id, of: entity, owner: value.owner, store: mark)
+      }
+    }
+    return copy
   }
 }

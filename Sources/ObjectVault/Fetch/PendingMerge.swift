@@ -10,10 +10,12 @@ internal import CipherSQLite
 
 /// The part of one fetch that is evaluated in memory.
 struct PendingMerge {
-  private let context: ObjectContext
-  private let entity: EntityMapping
-  private let request: FetchParameters
-  private let order: EvaluatedOrder
+  let context: ObjectContext
+  let entity: EntityMapping
+  let request: FetchParameters
+  let order: EvaluatedOrder
+  /// The values that the fetch selects of each object, if it returns values.
+  let columns: EvaluatedColumns
   private let ground: EvaluationContext
   /// The relationships that the predicate or the sort follows, short routes first; empty if no route
   /// needs more than the target's id.
@@ -25,9 +27,13 @@ struct PendingMerge {
   private(set) var matches: [ManagedObject] = []
 
   /// Evaluates the predicate on all objects that SQL cannot decide about.
+  /// - Parameter columns: The paths of the values that ``values(of:)`` returns.
   /// - Returns: nil when no pending change affects the fetch.
   /// - Throws: ``StoreError/predicate(_:)``; ``SQLError``.
-  init?(_ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext) throws {
+  init?(
+    _ request: FetchParameters, selecting columns: [[String]] = [], on entity: EntityMapping,
+    in context: ObjectContext
+  ) throws {
     (self.context, self.entity) = (context, entity)
     // The compiler reports errors in the request.
     self.request = try Self.inFile(request, context)
@@ -36,7 +42,8 @@ struct PendingMerge {
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
-    let names = evaluator.routes.union(order.routes)
+    self.columns = EvaluatedColumns(columns, entity: entity.name, schema: schema)
+    let names = evaluator.routes.union(order.routes).union(self.columns.routes)
     guard Self.dependsOnPending(request, names, on: entity, in: context) else { return nil }
     context.index.update(context.pending)
     let all = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
@@ -47,7 +54,7 @@ struct PendingMerge {
       try related.followCascades(of: context.pending.deletedIDs(), in: context.core.mapping, into: &deletion)
     }
     var present: [ManagedObject]
-    if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
+    if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty, self.columns.deepRoutes.isEmpty {
       (routes, ground) = ([], EvaluationContext(context, after: deletion, view: nil))
       let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
       // In the file, rows that refer to a deleted row still have that reference.
@@ -193,7 +200,7 @@ struct PendingMerge {
   private func rows(_ ids: [Int64]) throws -> [ManagedObject] {
     var found: [ManagedObject] = []
     for some in ids.chunked(PredicateError.maximumListCount) {
-      var inner = FetchParameters(conditions: [Self.isOne(of: some)])
+      var inner = FetchParameters(conditions: [.isOne(of: some)])
       inner.includesSubentities = request.includesSubentities
       found += try objects(inner)
     }
@@ -205,10 +212,6 @@ struct PendingMerge {
     _ entity: EntityMapping, by request: FetchParameters, object: ManagedObject
   ) -> Bool {
     request.includesSubentities ? entity.includes(object.entity) : object.entity === entity
-  }
-
-  private static func isOne(of ids: [Int64]) -> FetchCondition {
-    FetchCondition(node: .isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, []))
   }
 
   /// Reads the objects along the routes, one relationship at a time for all objects, so that no fault is
@@ -225,51 +228,62 @@ struct PendingMerge {
 
   // MARK: Order
 
-  private typealias Ranked = (object: ManagedObject, values: [SQLValue], id: Int64)
-
-  private func ranked(_ object: ManagedObject) -> Ranked {
-    // New objects rank above all ids, as they will after the save.
-    let id = object.rowID < 0 ? (1 << 62) - object.rowID : object.rowID
-    let values = request.sort.isEmpty ? [] : order.values(of: PendingSubject(object, on: ground))
-    return (object, values, id)
+  /// An element of a result, with its place in the order.
+  struct Ranked<Element> {
+    let element: Element
+    let values: [SQLValue]
+    let id: Int64
   }
 
-  private func precedes(_ left: Ranked, _ right: Ranked) -> Bool {
+  func ranked(_ object: ManagedObject) -> Ranked<ManagedObject> {
+    // New objects rank above all ids, as they will after the save.
+    let id = IDOrder.rank(object.rowID)
+    let values = request.sort.isEmpty ? [] : order.values(of: PendingSubject(object, on: ground))
+    return Ranked(element: object, values: values, id: id)
+  }
+
+  private func precedes<Element>(_ left: Ranked<Element>, _ right: Ranked<Element>) -> Bool {
     let result = order.compare(left.values, with: right.values)
     guard result == 0 else { return result < 0 }
     return request.sort.last?.isDescending == true ? left.id > right.id : left.id < right.id
   }
 
   private func sorted(_ objects: [ManagedObject]) -> [ManagedObject] {
-    objects.map(ranked).sorted(by: precedes).map(\.object)
+    objects.map(ranked).sorted(by: precedes).map(\.element)
   }
 
   private func merged(_ found: [ManagedObject]) throws -> [ManagedObject] {
     try follow(routes.filter { order.routes.contains($0.map(\.name)) }, of: found)
-    var result: [ManagedObject] = []
-    result.reserveCapacity(found.count + matches.count)
-    var waiting = matches.map(ranked)[...]
-    for next in found.lazy.map(ranked) {
+    return merged(found.lazy.map(ranked), with: matches.map(ranked))
+  }
+
+  /// Returns the elements of two sorted sequences in one order.
+  func merged<Element>(
+    _ found: some Sequence<Ranked<Element>>, with others: [Ranked<Element>]
+  ) -> [Element] {
+    var result: [Element] = []
+    result.reserveCapacity(found.underestimatedCount + others.count)
+    var waiting = others[...]
+    for next in found {
       while let first = waiting.first, precedes(first, next) {
-        result.append(first.object)
+        result.append(first.element)
         waiting.removeFirst()
       }
-      result.append(next.object)
+      result.append(next.element)
     }
-    return result + waiting.map(\.object)
+    return result + waiting.map(\.element)
+  }
+
+  /// Returns the selected values of an evaluated object.
+  func values(of object: ManagedObject) -> [SQLValue] {
+    columns.values(of: PendingSubject(object, on: ground))
   }
 
   // MARK: Results
 
   func all() throws -> [ManagedObject] {
-    var inner = outside
-    if matches.isEmpty { return try objects(inner) }
-    inner.offset = 0
-    inner.limit = request.limit.flatMap { limit in
-      let (sum, overflows) = limit.addingReportingOverflow(request.offset)
-      return overflows ? nil : sum
-    }
-    let all = try merged(try objects(inner))
+    if matches.isEmpty { return try objects(outside) }
+    let all = try merged(try objects(outsideBeforeWindow))
     return Array(all.dropFirst(request.offset).prefix(request.limit ?? Int.max))
   }
 
@@ -287,13 +301,40 @@ struct PendingMerge {
     return try request.offset < matches.count || count() > 0
   }
 
-  func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.visibleRowID) }
+  /// Returns the ids in order. The merge was made with the path of the id.
+  func ids() throws -> [Int64] {
+    if matches.isEmpty { return try ids(outside) }
+    let rows = RowList(1)
+    try collect(ColumnSelection(columns: [.value(["id"])]), into: rows.collector)
+    return rows.rows.compactMap(\.[0].int64)
+  }
 
   /// The request without the rows that are evaluated in memory.
-  private var outside: FetchParameters {
+  var outside: FetchParameters {
     var copy = request
     copy.excludesPending = !excluded.isEmpty
     return copy
+  }
+
+  /// The request for as many rows as may be in the window after the evaluated objects are merged.
+  var outsideBeforeWindow: FetchParameters {
+    var copy = outside
+    copy.offset = 0
+    copy.limit = request.limit.flatMap { limit in
+      let (sum, overflows) = limit.addingReportingOverflow(request.offset)
+      return overflows ? nil : sum
+    }
+    return copy
+  }
+
+  /// Runs the query for the columns of a selection, without the rows that are evaluated in memory.
+  func collect(_ selection: ColumnSelection, of request: FetchParameters, into collector: ColumnCollector)
+    throws
+  {
+    let compiled = try Self.compiled(.columns(selection), request: request, on: entity, in: context)
+    try context.withPendingRows(excluded) {
+      try context.withConnection { try collector.run(compiled.form, compiled.bindings, on: $0) }
+    }
   }
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {

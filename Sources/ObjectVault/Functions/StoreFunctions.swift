@@ -32,6 +32,15 @@ package enum StoreFunctions {
       guard case .text(let program)? = arguments.first else { return .null }
       return ValueArithmetic.run(program, arguments.dropFirst())
     }
+    // The exact sum of decimals; NULL if there are none. A sum with more digits than a decimal can have
+    // is returned as infinity, which no decimal is.
+    try connection.register(aggregate: "vault_sum", argumentCount: 1, initial: DecimalText?.none) {
+      sum, values in
+      guard let value = DecimalText(values[0]) else { return }
+      sum = sum.map { DecimalText.sum($0, and: value) } ?? value
+    } result: { sum in
+      sum.map { .text($0.text) } ?? .null
+    }
     try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
       ValueArithmetic.compareNumbers(arguments[0], with: arguments[1]).map { .integer(Int64($0)) } ?? .null
     }

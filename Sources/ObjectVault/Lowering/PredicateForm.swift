@@ -7,9 +7,9 @@ internal import Foundation
 // Safe to share: never changed. Learning a shape creates a new form.
 /// The type of a predicate's expression, with the shapes in which such expressions occurred.
 @safe final class PredicateForm: @unchecked Sendable {
-  /// The number of shapes that are kept for a type. Few types have more than two.
+  /// The maximum number of shapes that are kept for a type. Few types have more than two.
   private static let maximumShapes = 8
-  /// The number of types that are kept. A program has few types of predicates.
+  /// The maximum number of types whose forms are kept. A program has few types of predicates.
   private static let capacity = 500
   // The forms by type. The identifier of a type stays valid, because types are never freed.
   private static let known = Locked<[ObjectIdentifier: PredicateForm]>([:])
@@ -184,8 +184,8 @@ extension TapedExpression {
     return unsafe hasVariables(address, variable)
   }
 
-  /// Returns whether variables are equal at the positions at which the shape's are equal, and differ
-  /// elsewhere.
+  /// Returns whether the variables of the expression at an address repeat at the same positions as those
+  /// of the shape, and at no others.
   private func hasVariables(
     _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID
   ) -> Bool {

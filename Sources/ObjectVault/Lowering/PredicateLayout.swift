@@ -1,13 +1,15 @@
 // The type of a #Predicate's expression determines the whole tree except for key paths, operators,
 // variables and captured values, which are at fixed offsets in the expression's memory.
-// `TapedExpression.addFields` finds the offsets once for each type, so that PredicateForm recognizes a known
-// shape without a tape.
+// `TapedExpression.addFields` finds the offsets once for each type. With them, PredicateForm recognizes a
+// predicate that differs from an earlier one only in captured values, without writing it on a tape: the
+// flat list of its parts (PredicateTape).
 
 internal import Foundation
 
 /// The offsets of fields, in bytes from the beginning of the expression and in the order of a tape.
 @safe struct PredicateLayout: Sendable {
-  /// Reads a captured value at its address; nil when it is not a single constant, such as a list.
+  /// Reads a captured value at its address; nil for a list, and for anything else that is not a single
+  /// constant.
   typealias Reader = @Sendable (_ address: UnsafeRawPointer) throws -> PredicateValue?
 
   /// The field of a captured value.

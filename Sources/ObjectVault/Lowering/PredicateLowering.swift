@@ -1,6 +1,7 @@
 // Converts Foundation's #Predicate to a PredicateNode. The predicate is written on a tape
-// (PredicateTape), and PredicateReader makes the tree from the tape. All predicates with equal words
-// share one tree, and its SQL is cached. PredicateForm recognizes a known shape without writing a tape.
+// (PredicateTape), and PredicateReader makes the tree from the tape. Predicates whose tapes have equal
+// words share one tree, whose SQL is cached, unless the SQL depends on a captured value. PredicateForm
+// recognizes a known shape without writing a tape.
 
 internal import CipherSQLite
 public import Foundation
@@ -8,8 +9,8 @@ public import Foundation
 extension PredicateNode {
   /// Creates the tree of a `#Predicate`, with the captured values as constants.
   /// - Parameter predicate: The predicate.
-  /// - Throws: ``StoreError/predicate(_:)`` when the predicate has an expression that SQL cannot
-  ///   represent; the error names it.
+  /// - Throws: ``StoreError/predicate(_:)`` when the predicate has an expression or a captured value that
+  ///   SQL cannot represent; the error names it.
   public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
     self = try PredicateReader.node(
       try Self.tape(of: predicate.expression, over: predicate.variable.key), replacesCapturedValues: false)

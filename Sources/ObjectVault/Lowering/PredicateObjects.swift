@@ -21,11 +21,12 @@ extension ObjectID: PredicateObject {
     .id(rowID, of: entityName, store: store)
   }
 
-  // False also for a temporary id: the row that the new object gets has another id.
+  // False also for a temporary id: unlike an object, the id stays the same when the object is saved.
   var isNew: Bool { false }
 
   static func predicateValues(_ ids: some Collection<Self>) throws -> [PredicateValue] {
-    // Most ids have the details of the id before them, so the details are created once and shared.
+    // Most ids have the entity and the store of the id before them, so these details are created once and
+    // shared.
     var last = PredicateValue.null
     return ids.map { id in
       if last.entity == nil || last.store != id.store {

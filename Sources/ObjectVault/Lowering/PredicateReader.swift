@@ -13,8 +13,8 @@ enum Lowered {
   /// A condition, and a second condition under which the value of the first is nil (in optional
   /// chaining). Without the second, the value is never nil.
   case condition(PredicateNode, isNil: PredicateNode?)
-  /// The result of a `flatMap`, which in SQL may have a value where Swift has nil, and the condition
-  /// under which it is nil.
+  /// The result of a `flatMap` that in SQL may have a value where Swift has nil, and the condition under
+  /// which Swift has nil.
   case guarded(PredicateOperand, isNil: PredicateNode)
   /// Several constants.
   case list([PredicateValue])
@@ -164,14 +164,14 @@ struct PredicateReader {
   // MARK: Errors
 
   static let guardedReason =
-    "the result of a flatMap that has a value for nil, as by ?? inside, can only be compared; write the ?? "
+    "a flatMap whose closure contains ??, a constant or another path can only be compared; write the ?? "
     + "after the flatMap"
 
   static func unsupported(_ what: String) -> StoreError { .predicate(PredicateError(what)) }
 }
 
 extension PredicateTape.Kind {
-  /// The name of Foundation's expression.
+  /// The name of the kind for errors: in most cases the name of Foundation's expression.
   fileprivate var name: String {
     let name = "\(self)"
     return name.prefix(1).uppercased() + name.dropFirst()

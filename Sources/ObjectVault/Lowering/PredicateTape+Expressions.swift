@@ -110,8 +110,8 @@ where LHS: TapedExpression, RHS: TapedExpression {
   }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
-  // An unwrapping writes no word: it changes no result, and the type of the whole expression, which is
-  // the first word of a tape, contains it.
+  // An unwrapping writes no word: it changes no result, and the first word of a tape, which is the type
+  // of the whole expression, already includes the unwrapping.
   func write(on tape: inout PredicateTape) throws { try inner.write(on: &tape) }
   static func addFields(in layout: inout PredicateLayout, at offset: Int) {
     layout.addFields(\Self.inner, at: offset)

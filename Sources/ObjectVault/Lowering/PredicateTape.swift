@@ -22,7 +22,7 @@ protocol TapedExpression {
 /// The words of a `#Predicate`, and what a word cannot contain: key paths and captured values, in the
 /// order of their words.
 struct PredicateTape {
-  /// The kind of an expression, which is the low byte of its word. The names are Foundation's.
+  /// The kind of an expression, which is the low byte of its word. Most names are Foundation's.
   enum Kind: UInt8 {
     case variable, value, list, nilLiteral, keyPath
     case conjunction, disjunction, negation
@@ -59,7 +59,7 @@ struct PredicateTape {
   private(set) var keyPaths: [AnyKeyPath] = []
   private(set) var values: [PredicateValue] = []
   private(set) var lists: [[PredicateValue]] = []
-  /// False when the SQL depends on a captured value, as on the number of values in a list.
+  /// False when the SQL depends on a captured value, for example on the number of values in a list.
   private(set) var isReusable = true
   private var variables: [PredicateExpressions.VariableID] = []
 
@@ -159,10 +159,10 @@ extension PredicateValue {
   /// The part of a captured value that belongs to the shape: its storage class, whether it is `true`, and
   /// whether it needs SQL of its own.
   var word: UInt {
-    // A condition that is compared with true has another tree than one that is compared with false.
+    // The tree of a condition that is compared with true differs from that of one compared with false.
     var truth: UInt = 0
     if case .bool? = type, case .integer(1) = stored { truth = 8 }
-    // Infinity and NaN affect the SQL when it is made, and the id of an unsaved object is an error.
+    // Infinity and NaN change the SQL itself, and for the id of an unsaved object the compiler throws.
     return stored.storageClass + truth + (needsOwnSQL ? 16 : 0)
   }
 

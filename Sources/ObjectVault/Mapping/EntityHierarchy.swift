@@ -9,7 +9,8 @@ struct EntityReference: Sendable {
   unowned let entity: EntityMapping
 }
 
-/// The columns of one entity of a branch, in the rows of a query for the whole branch.
+/// The columns of one entity of a branch (an entity and its descendants), in the rows of a query for the
+/// whole branch.
 struct BranchColumns: Sendable {
   let entity: EntityReference
   /// For each stored slot, the index of its column in the row.

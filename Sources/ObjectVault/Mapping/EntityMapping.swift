@@ -5,8 +5,8 @@
 internal import CipherSQLite
 
 // Safe to share: SchemaMapping completes it before any other code has it. Afterwards only values change
-// that are safe by themselves: `nilColumns`, in a lock, and the values that are made once. For the same
-// reason exclusivity is not checked for what each insertion reads: there are no writes then.
+// that are safe by themselves: `nilColumns`, in a lock, and the values that are made once. The properties
+// that each insertion reads are not written any more, so their accesses need no check for exclusivity.
 /// The mapping of an entity to its table. Its properties include inherited ones, which come before its
 /// own.
 package final class EntityMapping: @unchecked Sendable {
@@ -38,8 +38,8 @@ package final class EntityMapping: @unchecked Sendable {
   @safe @exclusivity(unchecked) package fileprivate(set) var allStored = SlotSet()
   /// The slots with rules of the Swift class.
   @safe @exclusivity(unchecked) fileprivate(set) var checkedSlots: [Int] = []
-  /// To-ones of any entity that reference this entity and have no inverse. They have no delete rule, so
-  /// the save of a deletion sets them to nil.
+  /// To-ones of any entity that reference this entity and have no inverse. No inverse has a delete rule
+  /// for them, so the save of a deletion sets them to nil.
   fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
   /// Whether objects of the entity may be members of a many-to-many. Then an object may be in sets to
   /// which it has no reference itself.
@@ -51,17 +51,18 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var rawUniqueSlots: [Int] = []
   /// The statement that inserts one row.
   fileprivate(set) var insertSQL = ""
-  /// The statement that inserts all rows of a feed.
+  /// The statement that inserts all rows of a ``RowFeed``.
   fileprivate(set) var feedSQL = ""
   /// The query for the whole row of one id.
   var rowSQL: String { rowText.value { rowStatement } }
   /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
-  /// for entities whose ``columnCount`` does not exceed the number of arguments of a function.
+  /// for entities whose ``columnCount`` does not exceed the number of arguments that a function can have.
   var functionRowSQL: String { functionRowText.value { functionRowStatement } }
   /// The query for the high-water mark of the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
-  /// `id`, the version and all stored columns, of the table `t0`. For an entity with descendants: `id`,
-  /// the version, the number of the row's entity, and the stored columns of all entities of the branch.
+  /// `id`, the version and all stored columns, of the table with the alias `t0`. For an entity with
+  /// descendants: `id`, the version, the number of the row's entity, and the stored columns of all
+  /// entities of the branch.
   var objectColumns: SQL { branchRows.columns }
   /// `id`, the version and the stored columns of the entity, without those of descendants.
   fileprivate(set) var ownColumns: SQL = ""
@@ -104,7 +105,7 @@ package final class EntityMapping: @unchecked Sendable {
   }
 
   /// Returns the slots that follow `first` in indexes that begin with `first`. A slot counts only if all
-  /// slots between `first` and it are in `isEqual`, the slots with one value in all rows.
+  /// slots between `first` and it are in `isEqual`, the slots that the condition restricts to one value.
   func slots(indexedAfter first: Int, where isEqual: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
     for index in description.indexes where index.properties.first == slots[first].name {

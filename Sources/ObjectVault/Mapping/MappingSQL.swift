@@ -3,14 +3,14 @@
 
 internal import CipherSQLite
 
-/// The number of ids in one IN list. It is below the limit of the older engine, and all lists but the
-/// last have this length, so that the statement cache can reuse the statement.
+/// The number of ids in one IN list. It is below the number of parameters that the older engine allows.
+/// All lists but the last have this length, so that the statement cache can reuse the statement.
 let batchSize = 500
 
 private let idName = SQLName("id")
 /// The table of a feed of single ids.
 private let fedIDs = SQLName(RowFeed.tableName(columnCount: 1))
-/// The table of a feed of runs of ids.
+/// The table of a feed of runs of consecutive ids.
 private let fedRuns = SQLName(RowFeed.tableName(columnCount: 2))
 
 /// Returns the text of a statement whose values are bound when it runs.
@@ -71,7 +71,7 @@ extension EntityMapping {
     return text("SELECT max(\"id\"), count(*) FROM \(table)\(condition)")
   }
 
-  /// The query for the version of one row; no row when it does not exist.
+  /// The query for the version of one row. Its result is empty if the row does not exist.
   var versionSQL: String { text("SELECT \"_version\" FROM \(table) WHERE \"id\" = ?") }
 
   /// Returns the query for the ids and versions of `count` rows.
@@ -124,9 +124,9 @@ extension EntityMapping {
 
   /// Returns the statement that sets some columns of one row if it still has a certain version.
   /// - Parameter failureUndoesStatement: Whether a failure undoes this statement alone (ABORT, not FAIL).
-  ///   For that the engine copies each page, and SQLCipher 3 keeps the copies until the outermost
-  ///   savepoint ends. It must be true where the statement fires triggers, because FAIL would override
-  ///   the conflict clauses inside the triggers.
+  ///   To be able to undo it, the engine copies each page that the statement changes, and SQLCipher 3
+  ///   keeps the copies until the outermost savepoint ends. Must be true where the statement fires
+  ///   triggers, because FAIL would override the conflict clauses inside the triggers.
   func updateSQL(_ slots: [Int], failureUndoesStatement: Bool) -> String {
     text("\(update(failureUndoesStatement)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
   }
@@ -135,8 +135,8 @@ extension EntityMapping {
     failureUndoesStatement ? "UPDATE \(table)" : "UPDATE OR FAIL \(table)"
   }
 
-  /// Returns the statement that sets the columns of these slots in a run of rows, from ``RowChanges``, if
-  /// the rows still have their versions.
+  /// Returns the statement that sets the columns of these slots in the rows between two ids, to the
+  /// values in ``RowChanges``. It skips rows that do not have the version in ``RowChanges``.
   func feedUpdateSQL(_ slots: [Int]) -> String {
     let settings = columns(slots).enumerated().map { "\($1) = \(RowChanges.value($0, id: idName))" as SQL }
     // FAIL: as in ``feedStatement(_:)``.
@@ -171,7 +171,8 @@ extension EntityMapping {
     return text("\(update(failureUndoesStatement)) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
-  /// Returns the query for the ids of rows and the ids that their to-one references.
+  /// Returns the query for the ids of those of `count` rows whose to-one is not NULL, and the ids that it
+  /// references.
   func targetsSQL(_ slot: Int, count: Int) -> String {
     let column = SQL.names(columns([slot]))
     return text(
@@ -262,7 +263,7 @@ extension RelationshipMapping {
   /// their rows.
   private var kind: SQL { destination.membership("+t0.").map { " AND \($0)" } ?? "" }
 
-  /// Sorts by position, members without one first, and then by id.
+  /// Sorts by position, members without a position first, and then by id.
   private var sorting: SQL {
     guard let order else { return "" }
     switch storage {

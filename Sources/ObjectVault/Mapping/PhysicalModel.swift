@@ -49,7 +49,7 @@ package final class JoinTable: Sendable {
   }
 
   /// Returns the name of a column of positions. It contains the entity and the relationship, because both
-  /// ends may have an order, also when they are one entity or their relationships have the same name.
+  /// ends may have an order, even if both belong to one entity or their relationships have the same name.
   private static func orderColumn(entity: String, relationship: String) -> String {
     "\(entity)_\(relationship)_position"
   }
@@ -105,8 +105,8 @@ extension Schema {
     let own = "\(declarerName(of: relationship, in: entity))_\(relationship.name)"
     guard let inverse = relationship.inverse else { return (own, true) }
     // If the inverse names another relationship as its own inverse, this end has no join table. This
-    // occurs in the middle of a step: a relationship names its new inverse before that one's earlier
-    // inverse is dropped.
+    // occurs in the middle of a step: relationship A already names B as its inverse, while B still names
+    // C, which a later operation drops.
     guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse),
       back.isToMany,
       back.inverse == nil || back.inverse == relationship.name,
@@ -159,8 +159,8 @@ extension Schema {
     relationship.inverse.flatMap { entity(named: relationship.destination)?.relationship(named: $0) }
   }
 
-  /// Returns the column next to a to-one's column with the positions of members; nil where its inverse
-  /// has no order.
+  /// Returns the column that is next to a to-one's column and has the positions of its rows among the
+  /// inverse's members; nil where the inverse has no order.
   package func orderColumn(of relationship: RelationshipDescription) -> String? {
     guard !relationship.isToMany, let inverse = inverse(of: relationship), inverse.isToMany, inverse.isOrdered
     else { return nil }

@@ -44,19 +44,19 @@ package final class RelationshipMapping: @unchecked Sendable {
   unowned let owner: EntityMapping
   unowned let destination: EntityMapping
   let inverseSlot: Int?
-  /// Whether it references any number of objects.
+  /// Whether the relationship may reference any number of objects.
   let isToMany: Bool
   /// Whether the other end is a to-one with a column; false where there is no inverse.
   let inverseHasColumn: Bool
-  /// Whether this is the end of a one-to-one that has the column.
+  /// Whether the relationship is one-to-one and this end has the column.
   let inverseIsLookedUp: Bool
   /// Where the links are stored.
   let storage: RelationshipStorage
   /// The column with the positions of members, next to the links; nil for a relationship without an
   /// order.
   let order: SQLName?
-  /// For a to-one, the column with the positions of objects among the members of its inverse; nil when
-  /// the inverse has no order.
+  /// For a to-one with a column, the column with the positions of the owner's rows among the members of
+  /// the inverse; nil when the inverse has no order.
   let inverseOrder: SQLName?
   /// The query for the whole rows of one owner's members.
   var membersSQL: String { membersText.value { membersStatement } }
@@ -105,7 +105,8 @@ package final class RelationshipMapping: @unchecked Sendable {
   var hasMembers: Bool {
     if case .column = storage { false } else { true }
   }
-  /// Whether this is the end of a one-to-one without a column: it has at most one member.
+  /// Whether the relationship is one-to-one and this end has no column. Its owner then has at most one
+  /// member.
   var isLookedUp: Bool { !isToMany && hasMembers }
 
   /// The column of a to-one, in its owner's table.

@@ -7,8 +7,9 @@ internal import CipherSQLite
 /// the table.
 ///
 /// The high-water mark in the file is the upper end of a reservation. While the file has the mark that
-/// this store wrote, no other store has assigned ids, because each raises the mark first. A process that
-/// ends leaves a gap of at most ``ReservedIDs/limit`` ids for each root entity.
+/// this store wrote, no other open store has assigned ids since, because every store raises the mark
+/// before it assigns ids that it has not reserved. A process that ends leaves a gap of at most
+/// ``ReservedIDs/limit`` ids for each root entity.
 package final class ReservedIDs: Sendable {
   /// The largest number of ids that are reserved beyond those that a save needs.
   package static let limit: Int64 = 64
@@ -39,7 +40,8 @@ package final class ReservedIDs: Sendable {
 
   package init() {}
 
-  /// The highest id that was assigned; nil when this store has no reservation in the file.
+  /// Returns the highest id that was assigned; nil when `mark`, the mark in the file, is not that of a
+  /// reservation of this store.
   func assigned(_ entity: String, mark: Int64?) -> Int64? {
     state.withLock { state in
       guard let block = state.blocks[entity], block.mark == mark else { return nil }
@@ -66,7 +68,8 @@ package final class ReservedIDs: Sendable {
   /// - Returns: The mark to write.
   func reserve(_ entity: String, assigned last: Int64, count: Int64) -> Int64 {
     state.withLock { state in
-      // The mark stays below the highest id, so that a higher mark can always end the reservation.
+      // The ids that are reserved beyond `last` end below ``RowIDs/highest``, so that another store can
+      // always end the reservation by a higher mark.
       let mark = max(last, min(last + state.counts[entity, default: 0], RowIDs.highest - 1))
       state.count(count, of: entity)
       state.uncommitted[entity] = Block(assigned: last, mark: mark)

@@ -1,6 +1,6 @@
 // Assignment of row ids. Each root entity has a high-water mark that only rises, so that no id is
-// assigned twice, up to a highest id. All code that assigns ids, or imports rows with their ids, uses
-// this type.
+// assigned twice. No id is above `RowIDs.highest`. All code that assigns ids, or imports rows with their
+// ids, uses this type.
 
 package import CipherSQLite
 
@@ -31,8 +31,8 @@ package struct RowIDs {
 
     /// - Parameters:
     ///   - mark: The high-water mark in the file; nil when the entity has none yet.
-    ///   - assigned: The highest id at or below the mark that was assigned; nil when all of them may have
-    ///     been.
+    ///   - assigned: The highest id at or below the mark that was assigned; nil when all ids up to the
+    ///     mark may have been assigned.
     ///   - taken: The highest id that a row or an unsaved object already has.
     ///   - count: The number of ids.
     ///   - entity: The entity of the table.
@@ -65,10 +65,10 @@ package struct RowIDs {
       taken: max(last.row ?? 0, highestAssigned), count: count, of: root.name)
   }
 
-  /// Assigns free ids. Ids that are already reserved write nothing.
-  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves. If
-  ///   a savepoint wrote the reservation and were rolled back, this store would use ids that the file
-  ///   does not reserve.
+  /// Assigns free ids. If all of them are already reserved, nothing is written.
+  /// - Parameter isLast: Whether the commit follows. Only then are more ids reserved for later saves: if
+  ///   a savepoint wrote a reservation and was rolled back, this store would use ids that the file does
+  ///   not reserve.
   func take(_ ids: Run, of entity: String, isLast: Bool) throws {
     guard reserved?.use(entity, mark: ids.mark, upTo: ids.last) != true else { return }
     let mark = isLast ? reserved?.reserve(entity, assigned: ids.last, count: ids.count) : nil

@@ -16,8 +16,9 @@ struct SQLNames {
 
   /// Returns SQL with its names resolved.
   /// - Parameter entity: The entity of the rows that an expression is evaluated for; nil for statements.
-  /// - Throws: ``ModelError`` for an unknown name, with the nearest known one; for a parameter, which
-  ///   would have no value; and for a name that would mean the column of another table.
+  /// - Throws: ``ModelError`` for an unknown name, with the nearest known one; for a name that stands for
+  ///   no table or column; for a parameter, which would have no value; and for a name that would mean the
+  ///   column of another table.
   func resolved(_ sql: String, of entity: String? = nil) throws(ModelError) -> String {
     if let parameter = SQLTemplate.parameter(sql) {
       throw ModelError(
@@ -38,7 +39,7 @@ struct SQLNames {
   }
 
   /// Returns an expression with its names resolved. A query is put in parentheses, because the engine
-  /// accepts it as an expression only so.
+  /// accepts a query as an expression only in parentheses.
   func resolved(expression sql: String, of entity: String? = nil) throws(ModelError) -> String {
     let expression = try resolved(sql, of: entity)
     return SQLScanner.isQuery(expression) ? "(\(expression))" : expression
@@ -83,8 +84,8 @@ struct SQLNames {
       throw ModelError(
         reason: "$\(words) continues after $\(names[0]).\(names[1]), which is a column\(isToOne)")
     }
-    // As the model spells it: an accent may be a separate character here, which would be a different name
-    // to the engine.
+    // In the model's spelling: in the given SQL, an accent may be a separate code point, which would be a
+    // different name to the engine.
     return quoted(
       relationship.map { RelationshipDescription.columnName($0.name) } ?? attribute?.name ?? names[1])
   }

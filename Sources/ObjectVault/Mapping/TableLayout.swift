@@ -31,8 +31,8 @@ extension Schema {
 extension TableInfo {
   /// Returns the statement that creates the table, without its indexes.
   ///
-  /// - Parameter temporaryName: The name to create the table under; references to itself still use the
-  ///   final name.
+  /// - Parameter temporaryName: The name to create the table under. References of the table to itself
+  ///   still use the final name.
   func createSQL(as temporaryName: String? = nil, _ layout: TableLayout) -> String {
     var parts = columns.map { definition($0, layout) }
     let table = SQLName(temporaryName ?? name)

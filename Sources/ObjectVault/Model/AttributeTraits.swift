@@ -21,18 +21,18 @@ package struct AttributeTraits: Sendable {
   /// The form that a text must have to be a valid value.
   package enum TextForm: Sendable, Equatable { case any, decimal, uuid, url, json }
 
-  /// The form of a text in a predicate that names a value of another type, such as a date.
+  /// The form of a text that a predicate converts to a value of another type, such as a date.
   package enum WrittenForm: Sendable, Equatable { case uuid, date }
 
   package let storage: Storage
   /// Whether values are numbers, which compare by value with each other and can be used in calculations.
   package let isNumeric: Bool
-  /// Whether values compare as strings, also with strings and in all string operators.
+  /// Whether values compare as strings: with each other, with strings, and in all string operators.
   package let isString: Bool
   /// The collation of the type's columns; nil for the engine's own.
   package let collation: String?
-  /// The form of a text in a predicate that names a value of the type; nil for strings, and for types
-  /// whose values no text names.
+  /// The form of the texts that predicates convert to values of the type; nil for strings, and for other
+  /// types to which no text is converted.
   package let written: WrittenForm?
 
   fileprivate init(
@@ -115,6 +115,6 @@ extension AttributeType {
   var isText: Bool { traits.isString }
   /// Whether values are stored as text, in any form.
   var isStoredAsText: Bool { if case .text = traits.storage { true } else { false } }
-  /// The integers that the type can hold; nil for other types.
+  /// The integers that the type can hold; nil for types that are not integers.
   var integerRange: ClosedRange<Int64>? { traits.integerRange }
 }

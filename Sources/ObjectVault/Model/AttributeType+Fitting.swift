@@ -19,11 +19,11 @@ extension AttributeType {
     return type == .string ? isStoredAsText : type != .string && self != .string && type.takes(self)
   }
 
-  /// Returns whether the storage class of a value fits the type, so that no column of the type converts
-  /// the value to another class.
+  /// Returns whether the storage class of a value fits the type. Of the values that fit, a column
+  /// converts only integers: to a real number, or to the text of a decimal.
   ///
-  /// An integer fits every numeric type. The value may still be outside the type's range, or not in its
-  /// form.
+  /// An integer fits every numeric type, and dates. The value may still be outside the type's range, or
+  /// not in its form.
   func isKind(of value: SQLValue) -> Bool {
     switch (traits.storage, value) {
     case (_, .null), (.integer, .integer), (.real, .integer), (.real, .real), (.text(.decimal), .integer),

@@ -6,8 +6,9 @@ private import Foundation
 
 /// A type that an ``Attribute`` can hold.
 ///
-/// `Bool`, the integers up to `Int64` and `UInt32`, `Float`, `Double`, `Decimal`, `String`, `Data`, `Date`,
-/// `UUID`, `URL` and optionals of all conform already. Your own types conform without code:
+/// `Bool`, the integers up to `Int64` and `UInt32`, `Float`, `Double`, `Decimal`, `String`, `Data`,
+/// `Date`, `UUID`, `URL` and optionals of all conform already. An enum that has raw values and is
+/// `CaseIterable` conforms without code; your other `Codable` types need only a `placeholder`:
 ///
 /// ```swift
 /// enum Mood: String, CaseIterable, Codable, AttributeValue {
@@ -19,10 +20,10 @@ private import Foundation
 /// }
 /// ```
 ///
-/// An enum is stored as its raw value, any other `Codable` type as JSON. `#Predicate` takes values that
-/// are `Codable` and `Sendable`, but no enum cases: write `let calm = Mood.calm`, then `#Predicate {
-/// $0.mood == calm }`.
-public protocol AttributeValue {
+/// An enum with raw values is stored as its raw value, any other `Codable` type as JSON. `#Predicate`
+/// takes values that are `Codable` and `Sendable`, but no enum cases: write `let calm = Mood.calm`, then
+/// `#Predicate { $0.mood == calm }`.
+public protocol AttributeValue: ColumnValue {
   /// The type of the attribute in the schema.
   static var attributeType: AttributeType { get }
   /// Whether nil is a valid value.
@@ -35,7 +36,8 @@ public protocol AttributeValue {
   func stored() throws -> SQLValue
   /// Creates a value from its stored form; nil when that is not a value of this type.
   init?(stored value: SQLValue)
-  /// Reads the value from a cell of a packed row: a faster way to `init(stored: cell.value)`.
+  /// Reads the value from a cell of a packed row. The result is that of `init(stored: cell.value)`; an
+  /// implementation for the type can be faster.
   static func read(_ cell: RowCell) -> Self?
 }
 

@@ -11,7 +11,8 @@ extension DefaultValue {
     return .real(Double(Float(number)))
   }
 
-  /// Returns the value converted to the type: an integer for a double or a decimal becomes one.
+  /// Returns the value converted to the type: an integer becomes a real number if the type is stored as
+  /// one, and text if the type is a decimal.
   ///
   /// Digits are not rounded, because the checksum of a step covers them as they were written.
   func fitting(_ type: AttributeType) -> DefaultValue {

@@ -6,8 +6,8 @@
 ///
 /// Names of the model have a dollar sign, as in the data blocks of steps: `$User` is the table of an
 /// entity, `$User.name` a column of it. Renaming an entity or a property changes its name in the SQL,
-/// too. A migration step declares a raw object by `create raw view`; a program that declares its model in
-/// Swift declares it in its ``Schema`` too:
+/// too. A migration step declares a raw object by `create raw view`, `create raw trigger` or
+/// `create raw index`; a program that declares its model in Swift also declares it in its ``Schema``:
 ///
 /// ```swift
 /// let schema = Schema {
@@ -32,19 +32,19 @@ public struct RawObject: Sendable {
   public let kind: Kind
   /// The object's name in the file.
   public let name: String
-  /// Whether the object is an index that rejects equal rows.
+  /// Whether the object is a unique index.
   public let isUnique: Bool
   /// The SQL after the name, as it was written but without comments and spaces around lines: a query;
   /// `AFTER UPDATE ON $User BEGIN … END`; `ON $User (lower($User.name))`.
   public let sql: String
-  /// ``sql`` on one line. Two raw objects are equal when their lines are.
+  /// ``sql`` on one line. `==` compares this line, and not ``sql``.
   let line: String
 
   /// Creates a raw object whose kind or SQL is only known at run time.
   /// - Parameters:
   ///   - kind: The kind of the object.
   ///   - name: The object's name in the file.
-  ///   - isUnique: Whether it is an index that rejects equal rows.
+  ///   - isUnique: Whether it is a unique index.
   ///   - sql: The SQL after the name: see ``sql``.
   public init(_ kind: Kind, _ name: String, isUnique: Bool = false, sql: String) {
     (self.kind, self.name, self.isUnique) = (kind, name, isUnique && kind == .index)
@@ -72,7 +72,7 @@ public struct RawObject: Sendable {
   /// Returns an index that ``Entity/index(_:)`` cannot express.
   /// - Parameters:
   ///   - name: The index's name in the file.
-  ///   - unique: Whether it rejects equal rows.
+  ///   - unique: Whether the index is unique.
   ///   - sql: The table and the expressions: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
   public static func index(_ name: String, unique: Bool = false, sql: String) -> RawObject {
     RawObject(.index, name, isUnique: unique, sql: sql)

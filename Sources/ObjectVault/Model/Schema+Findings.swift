@@ -4,8 +4,8 @@ extension Schema {
   /// Declarations that may not be intended, each as a sentence with the line to write instead; empty when
   /// there are none.
   ///
-  /// A to-many without an inverse has its own links, independent of any to-one from its destination to
-  /// this entity. If both are meant as two ends of one relationship, one of them must name the other.
+  /// A to-many without an inverse has its own links, independent of any to-one from its destination back
+  /// to its entity. If both are meant as two ends of one relationship, one of them must name the other.
   ///
   /// ```swift
   /// let questions = schema.findings

@@ -42,8 +42,8 @@ extension Schema {
     return DescendantIndex(self).descendants(of: entity.name).map { entities[$0] }
   }
 
-  /// Returns the root of an entity and all descendants of the root, sorted by name: the entities whose
-  /// objects are in one table.
+  /// Returns the root of an entity, followed by all descendants of the root, sorted by name: the entities
+  /// whose objects are in one table.
   package func hierarchy(of entity: EntityDescription) -> [EntityDescription] {
     let root = root(of: entity)
     return [root] + descendants(of: root)
@@ -83,8 +83,8 @@ extension Schema {
     entity(named: name).map(flattened)
   }
 
-  /// Returns the entity that declares a property, which is the entity or one of its ancestors; nil when
-  /// none does.
+  /// Returns the entity that declares a property of `entity`: `entity` itself or one of its ancestors;
+  /// nil when none of them does.
   package func declarer(of property: String, in entity: EntityDescription) -> EntityDescription? {
     guard entity.parent != nil else { return entity.declares(property) ? entity : nil }
     let own = self.entity(named: entity.name) ?? entity
@@ -114,8 +114,8 @@ extension EntityDescription {
   }
 }
 
-/// An index of the descendants of each entity in a schema, for several look-ups: each look-up of children
-/// without it visits all entities.
+/// An index of the descendants of each entity in a schema, for several look-ups. Without this index, each
+/// look-up of children visits all entities.
 struct DescendantIndex {
   /// The children of each parent, as indexes of the schema's entities.
   private var children: [String: [Int]] = [:]
@@ -129,7 +129,7 @@ struct DescendantIndex {
   }
 
   /// Returns the indexes of all descendants of an entity, at any depth, sorted by name. In a circle of
-  /// parents each occurs once, except the entity itself.
+  /// parents, each other entity occurs once, and the entity itself does not occur.
   func descendants(of name: String) -> [Int] {
     guard let first = children[name] else { return [] }
     var (found, waiting): (Set<Int>, [Int]) = ([], first)

@@ -3,8 +3,8 @@
 
 extension Schema {
   /// Returns the faults of inheritance.
-  /// - Parameter isAsked: Whether an entity is checked. If it is, all entities that share its table are
-  ///   checked with it.
+  /// - Parameter isAsked: Whether the properties of an entity are checked. If they are, those of all
+  ///   entities that share its table are checked with them. Parents are checked in any case.
   func hierarchyFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     guard hasHierarchies else { return [] }
     var faults: [SchemaFault] = []
@@ -45,7 +45,7 @@ extension Schema {
         .hierarchyName(entity: entity.name, property: $0.name, other: $0.other.entity)
       }
     }
-    // The columns of all of them are in one table and are read together.
+    // The columns of all these entities are in one table and are read together.
     let count = hierarchy.reduce(0) { $0 + $1.propertyNames.count }
     if count > 512 { faults.append(.tooManyProperties(entity: hierarchy[0].name, count: count)) }
     return faults

@@ -13,7 +13,7 @@ extension Schema {
   private mutating func completeInverse(of owner: Int, at place: Int) {
     let relationship = entities[owner].relationships[place]
     guard let (other, back) = end(inverseTo: relationship, of: entities[owner]) else {
-      // A part of a model may lack the entity at the other end. The flags that were set before then stay.
+      // A part of a model may lack the entity at the other end. In this case, the flags stay as they are.
       if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
         entities[owner].relationships[place].isLookedUp = false
         entities[owner].relationships[place].isOneToOne = false
@@ -23,8 +23,9 @@ extension Schema {
     let inverse = entities[other].relationships[back]
     entities[other].relationships[back].inverse = relationship.name
     let isPair = !relationship.isToMany && !inverse.isToMany
-    // Entities are visited in the order of their names, but relationships in the order of declaration: so
-    // within one entity the names are compared.
+    // If both ends name an inverse, the end that comes first by name gets the column. Entities are
+    // visited in the order of their names, so the first visit decides. Relationships of one entity are
+    // visited in the order of declaration, so their names are compared.
     let isLast = owner == other && relationship.name > inverse.name
     let isLookedUp =
       relationship.isLookedUp != inverse.isLookedUp
@@ -36,8 +37,8 @@ extension Schema {
     entities[other].relationships[back].isOneToOne = isLookedUp
   }
 
-  /// Returns the indexes of the entity and of the relationship that a relationship names as its inverse;
-  /// nil when it has none, or when the two are no valid pair.
+  /// Returns the index of the entity that has the inverse of a relationship, and the inverse's index in
+  /// that entity; nil when the relationship names no inverse, or when the two are no valid pair.
   private func end(inverseTo relationship: RelationshipDescription, of entity: EntityDescription) -> (
     Int, Int
   )? {
@@ -63,8 +64,9 @@ extension RelationshipDescription {
 extension Schema {
   /// Returns an entity as a step writes it: of a one-to-one, only the end without the column names its
   /// inverse.
-  /// - Parameter isThere: Whether a relationship of an entity exists already, without an inverse. Then
-  ///   the end that is added must name its inverse, although it has the column.
+  /// - Parameter isThere: Returns, for the names of an entity and a relationship, whether the
+  ///   relationship exists already and has no inverse. Then the end that is added must name it as its
+  ///   inverse, although that end has the column.
   func written(_ entity: EntityDescription, isThere: (String, String) -> Bool = { _, _ in false })
     -> EntityDescription
   {

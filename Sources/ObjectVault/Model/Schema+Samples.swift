@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 extension Schema {
   /// Returns sample values that the Swift type of an attribute accepts: the cases of an enum, or JSON of
-  /// a structure. nil when the Swift type accepts all values of the attribute type, or the entity has no
-  /// class.
+  /// a structure. nil when the Swift type accepts all values of the attribute type or has no samples, and
+  /// when the entity has no class.
   package func samples(of attribute: String, in entity: String) -> [SQLValue]? {
     guard let reader = bindings[entity]?.reader(of: attribute), reader.isNarrow else { return nil }
     let samples = reader.samples()

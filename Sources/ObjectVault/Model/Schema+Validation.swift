@@ -8,7 +8,8 @@ extension Schema {
   var ownFaults: [SchemaFault] { ownFaults { _ in true } }
 
   /// Returns the faults of the model itself, without clashes of names in the file.
-  /// - Parameter isAsked: Whether the properties of an entity are checked.
+  /// - Parameter isAsked: Whether an entity's name, properties and indexes are checked. Duplicate names
+  ///   and wrong parents of entities are found in any case.
   func ownFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     var faults: [SchemaFault] = []
     var names: Set<String> = []

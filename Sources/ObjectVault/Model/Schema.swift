@@ -1,14 +1,14 @@
 // A model as a value: entities, attributes, relationships, indexes and raw objects. It is Codable,
-// because each store contains its model. SchemaBuilder makes a schema of Swift classes; the rules are in
-// Schema+Validation.
+// because each store contains its model. SchemaBuilder makes a schema from Swift classes; the rules are
+// in Schema+Validation.
 
 public import CipherSQLite
 private import Foundation
 
 /// The model of a store: its entities and raw objects.
 ///
-/// A schema is declared with Swift classes in the DSL, replayed from migration steps, or decoded from
-/// JSON. It has no version number: the version of a store is the number of steps that it has run.
+/// A schema is declared with Swift classes as below, replayed from migration steps, or decoded from JSON.
+/// It has no version number: the version of a store is the number of steps that ran on it.
 ///
 /// ```swift
 /// let schema = Schema {
@@ -107,9 +107,10 @@ public struct EntityDescription: Sendable, Hashable, Codable {
   public func relationship(named name: String) -> RelationshipDescription? {
     relationships.first { $0.name == name }
   }
-  /// Converts the indexes to one form, so that models of the same meaning are equal: an index of one
-  /// attribute becomes an option of the attribute, an index over one to-one is removed if it is not
-  /// unique, because every to-one has one; and duplicates are removed.
+  /// Converts the indexes to one form, so that models of the same meaning are equal. A unique attribute
+  /// has `isIndexed` false. An index of one attribute becomes an option of the attribute, unless the
+  /// attribute already has the other option. An index over one to-one with a column is removed if it is
+  /// not unique, because every such to-one has an index. Duplicates are removed.
   mutating func normalizeIndexes() {
     for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
     var kept: [IndexDescription] = []
@@ -144,8 +145,9 @@ public struct AttributeDescription: Sendable, Hashable, Codable {
   public var isUnique: Bool
   /// Whether the attribute has an index.
   public var isIndexed: Bool
-  /// The constant that new objects get, and existing rows when the attribute is added. nil for the
-  /// defaults of dates and UUIDs in Swift classes, which are computed for each object.
+  /// The constant that new objects get, and existing rows when the attribute is added. nil without a
+  /// default, for data, and for defaults in Swift classes that are computed for each object, as those of
+  /// dates and UUIDs always are.
   public var defaultValue: DefaultValue?
 
   /// Creates an attribute. Each parameter is described at the property of its name.

@@ -74,11 +74,11 @@ struct PropertyDeclaration {
     return { self.make() }
   }
 
-  /// Creates an object as ``maker`` does, for classes with `places`.
+  /// Creates an object, as ``maker`` does.
   func make() -> ManagedObject {
     making {
       // The C shim reads `places` only while the object is created. `self` owns `places`, and is retained
-      // until then.
+      // during that time.
       if let places = unsafe places { unsafe vault_start_placing(places) }
       return type.init()
     }

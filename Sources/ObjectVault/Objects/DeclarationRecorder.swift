@@ -18,7 +18,8 @@ enum DeclarationRecorder {
   // Recursive, because an initializer is the program's own code and may call code that needs this lock
   // again.
   private static let lock = NSRecursiveLock()
-  // Guarded by `lock`: nil except between begin and end of record(), on the thread that runs it.
+  // Guarded by `lock`. It has a value only during record(), which keeps the lock, so only the thread that
+  // records sees the value.
   private nonisolated(unsafe) static var current: Recorded?
 
   /// Records that the class's initializer used a property, if this thread is recording.

@@ -1,5 +1,7 @@
 // The addresses of objects by id, for a table in which many of the ids from 0 on have an object: an array
-// with one place for each id. A look-up is one comparison and one load, independent of earlier look-ups.
+// with one place for each id. A look-up always costs one comparison and one load; in the blocks of an
+// ObjectTable, the cost depends on which id was looked up before.
+//
 // Part of an ObjectTable, which decides when to grow the array and when to free it.
 
 /// The addresses of the live objects whose ids are below a limit.

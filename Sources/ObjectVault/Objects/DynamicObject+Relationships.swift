@@ -90,8 +90,9 @@ extension DynamicObject {
   ///   - name: The name of the to-one.
   ///   - object: The new target; nil for none.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``;
-  ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the object is not of the relationship's
-  ///   destination; ``StoreError/foreignObject(entity:property:)`` if it belongs to another context or to
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the property is not such a
+  ///   relationship, or the object is not of its destination;
+  ///   ``StoreError/foreignObject(entity:property:)`` if the object belongs to another context or to
   ///   none, or is deleted; the errors of ``set(_:to:)`` for either object.
   public func set(_ name: String, toOne object: DynamicObject?) throws {
     let relationship = try relationship(name, isToMany: false)

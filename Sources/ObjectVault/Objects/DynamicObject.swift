@@ -108,8 +108,9 @@ public final class DynamicObject: ManagedObject {
   /// - Parameter name: The name of the attribute or to-one.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many;
-  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for a to-one
-  ///   without a column when the context no longer exists; ``SQLError``.
+  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for an object
+  ///   that was created by its own initializer, and for a to-one without a column when the context no
+  ///   longer exists; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
@@ -214,7 +215,7 @@ public final class DynamicObject: ManagedObject {
   }
 
   /// Checks that the object accepts changes, and throws what a setter would only report. Fetches the row
-  /// of a fault, because the save needs its version.
+  /// of a fault, because the save needs the row's version.
   func requireChangeable(_ name: String) throws {
     guard let host else { throw unreachable(name) }
     if let refusal = host.refusal { throw refusal }

@@ -114,8 +114,8 @@ struct MemberStates {
 package final class ToManyState {
   // An array, because sets cost more memory than the members themselves, and the members of most new
   // objects are never read.
-  /// Members that were inserted since the members were last read, and are in none of the sets yet. Always
-  /// empty in a relationship with an order.
+  /// Members that were inserted and are in none of the sets yet. Reading `members` or `added` moves them
+  /// there. Always empty in a relationship with an order.
   private var news: [ManagedObject] = []
   private var knownMembers: Set<ManagedObject>?
   /// Members added since the last save, without `news`.
@@ -172,7 +172,7 @@ package final class ToManyState {
     if knownMembers?.isEmpty == true { knownMembers = mergedAdded } else { knownMembers?.formUnion(news) }
   }
 
-  /// Whether the order differs from the order in the file followed by the new members.
+  /// Whether the order differs from the saved order with the new members appended.
   var isRearranged: Bool { order?.isRearranged == true }
 
   /// Whether the members must be fetched before an object is inserted: the object was removed before, and
@@ -251,8 +251,8 @@ package final class ToManyState {
 
   /// Makes the pending changes the saved state.
   ///
-  /// If the other members are not in memory, or there are none, the members in `news` are released. The
-  /// next read fetches them.
+  /// If no other members are in memory, the members in `news` are released, and the next read fetches all
+  /// members.
   func didSave() {
     if knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
@@ -265,7 +265,7 @@ package final class ToManyState {
   }
 
   /// The added members in their order. A save may have to write their positions. If the order was not
-  /// changed otherwise, they are its last ones.
+  /// changed otherwise, they are the last ones in it.
   var unplaced: [ManagedObject] {
     mergeNews()
     return order?.last(mergedAdded) ?? []
@@ -301,7 +301,7 @@ package final class ToManyState {
     guard removed.remove(object) != nil else { return }
     guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
-      // Only the file has its position, so the next read fetches the members.
+      // Only the file has the object's position, so the next read fetches the members.
       (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }

@@ -105,8 +105,8 @@ package final class IdentityMap {
   }
 
   /// Inserts an object. Another object may have the id, such as a fault whose row did not exist. That
-  /// object becomes invalid, and its reference to this map is cleared: the reference is unretained, and
-  /// when the map is freed it is cleared only in objects that are in the map.
+  /// object becomes invalid. Its reference to this map is unretained, so it is cleared here: before the
+  /// context frees the map, it clears only the references of objects that are still in the map.
   @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)

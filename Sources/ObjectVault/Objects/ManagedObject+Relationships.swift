@@ -33,8 +33,8 @@ extension ManagedObject {
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
       return writePartner(target, slot: slot, column: inverse)
     }
-    // A missing row of the old target is not reported: such a target has no members to update, and the
-    // save compares versions.
+    // A missing row of the old target is not reported: such a target has no members to update. If this
+    // object's row has changed in the file, the save finds another version there and reports a conflict.
     let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
     guard let inverse = relationship.inverseSlot else {
@@ -84,8 +84,8 @@ extension ManagedObject {
     return state.added.first(where: isPartner) ?? state.members?.first(where: isPartner)
   }
 
-  /// Called when the row of an object was read whose column refers to this object. If the members in
-  /// memory do not include that object, they are discarded, and the next read fetches them.
+  /// Called when the row of `object` was read, and its column refers to this object. If the members in
+  /// memory do not include `object`, they are discarded, and the next read fetches them.
   final func noteReference(by object: ManagedObject, _ slot: Int) {
     guard let state = toMany[slot], state.isWhole, state.members?.contains(object) == false,
       !state.removed.contains(object)
@@ -302,7 +302,7 @@ extension ManagedObject {
     return state
   }
 
-  /// Returns the related objects. Members of a to-many only if they are in memory, as on a new object.
+  /// Returns the related objects; for a to-many, its members if they are in memory, as on a new object.
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.hasMembers else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])

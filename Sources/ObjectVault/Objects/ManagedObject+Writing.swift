@@ -104,8 +104,9 @@ extension ManagedObject {
     return cell.value.isStored(as: value)
   }
 
-  /// Returns the host of an object that accepts changes, after fetching the row of a fault, whose version
-  /// the save needs. nil, with the reason reported, if it accepts none.
+  /// Returns the object's host if the object can be changed now. Fetches the row of a fault first,
+  /// because the save needs the row's version. If the object cannot be changed, returns nil and reports
+  /// why, except for a prototype.
   private func writableHost(_ slot: Int) -> (any ObjectHost)? {
     guard let host else {
       // A prototype has an overlay but no context; nothing is reported for it.

@@ -147,7 +147,8 @@ public protocol Persistable: AnyObject {}
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
-  /// Whether its row must be read before use: it was never read, or did not exist when it was last read.
+  /// Whether its row must be read before use: it is not in memory, or did not exist when it was last
+  /// read.
   @inline(__always) final var isUnread: Bool { state == .fault || state == .invalid }
 
   // Safe: the object retains the page of its row. The slot belongs to the entity that the row was packed
@@ -177,7 +178,7 @@ public protocol Persistable: AnyObject {}
     page = nil
   }
 
-  // Safe, here and below: `page`, which is kept with it, contains the row.
+  // Safe, here and below: `page` contains the row, and both are kept together.
   /// Moves its row to the extras, where it stays until the row is read again or found not to exist.
   final func setRowAside() {
     guard let cells = unsafe row, let page else { return }
@@ -317,7 +318,8 @@ public protocol Persistable: AnyObject {}
 
   /// Fetches the row now, if it is not in memory, and throws errors that a getter cannot throw. A row
   /// that did not exist before is read again.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist; ``SQLError``.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist, or the object belongs
+  ///   to no context; ``SQLError``.
   public final func load() throws {
     guard isUnread || state == .detached else { return }
     guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }

@@ -7,15 +7,15 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   /// The index in `places` of each object. Built when it is first needed, because few lists need it.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
-  /// Whether the order differs from the order in the file followed by the new members.
+  /// Whether the order differs from the saved order with the new members appended.
   private(set) var isRearranged = false
 
   init(_ objects: [Object] = []) { places = objects }
 
   var objects: [Object] { places.compactMap { $0 } }
 
-  /// Returns a number that rises along the list and may have gaps; nil for an object that is not in the
-  /// list.
+  /// Returns the number of an object; nil if it is not in the list. The numbers rise along the list, with
+  /// gaps where objects were removed.
   mutating func place(of object: AnyObject) -> Int? {
     let known = indexes ?? indexesByObject
     indexes = known

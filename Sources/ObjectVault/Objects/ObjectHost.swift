@@ -9,10 +9,11 @@ protocol ObjectHost: AnyObject {
   func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject?
   /// The cancellable call that the present work belongs to.
   var run: CancellableRun? { get }
-  /// Returns the mark of an object's id: the store's, or the context's own for a temporary id.
+  /// Returns the fingerprint that an object's id has: the store's, or the context's own for a temporary
+  /// id.
   func mark(of id: Int64) -> StoreFingerprint
-  /// Rises with each deletion and with each deletion that is undone: sets in memory may then have a wrong
-  /// member.
+  /// Rises with each deletion, and each time that deletions are undone. A set of members that was last
+  /// read at a lower count may contain a deleted object, or lack one whose deletion was undone.
   var deletionCount: Int { get }
   /// Returns the objects deleted after the first `seen` deletions; nil if that is no longer recorded.
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
@@ -62,8 +63,8 @@ protocol ObjectHost: AnyObject {
   func didTouchMembers(_ object: ManagedObject)
   /// Notes that an object became a member of an owner whose members have not been read.
   func didGain(_ member: ManagedObject, owner: ManagedObject, slot: Int)
-  /// Removes and returns the members that one relationship of an owner has gained, because its members
-  /// are being read.
+  /// Removes and returns the members that one relationship of an owner gained before the members were
+  /// read. Called when they are read.
   func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject]
   /// Whether a relationship accepts an object. If not, the reason is reported.
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
@@ -95,7 +96,7 @@ protocol GetterProbe: AnyObject {
     of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Target?
   /// Supplies the value of a to-many.
-  /// - Parameter make: Creates the property's value from objects of that class.
+  /// - Parameter make: Creates the property's value from objects of the class `target`.
   func members<Members: Equatable>(
     of object: ManagedObject, slot: Int, target: ManagedObject.Type, _ property: () -> AnyKeyPath,
     _ make: ([ManagedObject]) -> Members
@@ -109,13 +110,13 @@ final class FormerHost {
   // that uses the context reads it. A weak reference would make all reference counting of the context
   // slow.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
-  /// The mark of the store, which an object's id keeps wherever the object is.
+  /// The fingerprint of the store, which an object's id keeps wherever the object is.
   private let store: StoreFingerprint
-  /// The mark of the context's temporary ids: another context may issue the same numbers.
+  /// The fingerprint of the context's temporary ids: another context may issue the same numbers.
   let temporary = StoreFingerprint.ofNewContext()
 
   init(of store: StoreFingerprint) { self.store = store }
 
-  /// Returns the mark of an id of the context.
+  /// Returns the fingerprint of an id of the context.
   func mark(of id: Int64) -> StoreFingerprint { id < 0 ? temporary : store }
 }

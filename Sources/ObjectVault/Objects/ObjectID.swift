@@ -5,7 +5,7 @@
 /// A new object has a temporary id until it is saved, and only its own context finds it by that id. After
 /// the save the id is final, and it is never issued again, not even after the object was deleted. Inside
 /// ``Store/write(_:)`` an object has its final id at once, so that the body can return it. A write that
-/// throws has saved nothing: later objects get the ids of its objects.
+/// throws has saved nothing: later objects may get the ids of its objects.
 ///
 /// ```swift
 /// let id = try await store.write { context in
@@ -86,7 +86,7 @@ extension Persistable where Self: ManagedObject {
 }
 
 extension ManagedObject {
-  /// Returns the mark of one of its ids, temporary or final.
+  /// Returns the fingerprint of one of the object's ids, temporary or final.
   final func mark(of id: Int64) -> StoreFingerprint {
     host?.mark(of: id) ?? extras?.former?.mark(of: id) ?? .unknown
   }
@@ -95,7 +95,8 @@ extension ManagedObject {
 extension StoreFingerprint {
   /// Returns the row id of an id, if the id may belong to this store.
   ///
-  /// Every look-up by a final id uses this function; every constant of a predicate uses `check(_:on:)`.
+  /// A look-up by a final id checks the store with this function or with `admits(_:)`; the constants of a
+  /// predicate are checked by `check(_:on:)`.
   /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
   @inline(__always) func row<Object>(of id: ObjectID<Object>) throws -> Int64 {
     guard admits(id.store) else {

@@ -90,8 +90,9 @@ extension ObjectTable {
   /// it.
   private func steps(to first: Int64, from block: Pointer) -> Int? {
     var probe = unsafe Probe(first, table.pointee.capacity)
-    // Once the higher bits of the number are used up, the sequence visits every place in as many steps as
-    // there are places. Until then it takes more steps.
+    // Each step of a Probe uses up five bits of the block's number. After at most 13 steps none is left,
+    // and from then on the Probe visits every place once in as many steps as there are places. There are
+    // at least eight places, so this limit is high enough.
     for step in unsafe 0..<table.pointee.capacity * 16 {
       guard let found = unsafe table.pointee.blocks[probe.index] else { return nil }
       if unsafe found == block { return step }

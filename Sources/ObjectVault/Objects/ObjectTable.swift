@@ -4,10 +4,11 @@
 // Rows mostly come in the order of their ids, so this is a hash table of blocks, each for eight
 // consecutive ids. That takes ten bytes per object, where a table of single entries takes about fifty;
 // growing copies only the pointers to the blocks, and a look-up in the block of the last look-up hashes
-// nothing. If the table has at least one object for every four places of an array for the ids from 0 on, as
-// most tables that are fetched whole, these ids have their addresses in this array instead (DenseObjects).
-// That takes mostly eight bytes per object, and 64 at most, because the array ends below one object per
-// eight places. The invariants are in ObjectTable+Invariants.
+// nothing. The addresses of the ids from 0 on are in a plain array instead (DenseObjects), if the table
+// has at least one object for every four places of that array. Most tables that are fetched whole have
+// one. It takes 8 to 16 bytes per object while hardly any id is missing, and 64 at most, because it is
+// freed when there is less than one object per eight places. The invariants are in
+// ObjectTable+Invariants.
 
 /// The addresses of live objects by id. It reads none of the objects.
 @safe package struct ObjectTable: ~Copyable {
@@ -33,8 +34,8 @@
   /// The state of the table. It uses open addressing. The capacity is a power of two, and at most three
   /// quarters of the places are in use.
   @safe struct Table {
-    /// The array for the ids from 0 on, if the table has at least one object for every four of its places.
-    /// No block has any of these ids then.
+    /// The array for the ids from 0 on; empty while the table has too few objects for one. No block has
+    /// an id that has a place in the array.
     var dense = DenseObjects()
     /// The number of all objects.
     var count = 0
@@ -46,15 +47,16 @@
     let removed: Pointer
     /// The block of the last look-up; nil if it was removed.
     var last: Pointer?
-    /// The first id of the block that the last search did not find, so that an insertion after a failed
-    /// look-up need not search again. If there is none, a number that is not a multiple of eight.
+    /// The first id of the block that the last failed search was for, so that an insertion after a failed
+    /// look-up need not search again. 1, which is the first id of no block, if there was no such search
+    /// since a block was last added.
     var missed: Int64 = 1
     /// An empty block that the next insertion uses, so that objects that are created and released one by
     /// one cost no allocation.
     var spare: Pointer?
   }
-  // Allocated separately, so that the hot loop of a fetch has no exclusivity checks of Swift. The Table is
-  // allocated in init and freed in deinit. Its array of pointers is allocated in init and makeRoom,
+  // Allocated separately, so that the hot loop of a fetch has no exclusivity checks of Swift. The Table
+  // is allocated in init and freed in deinit. Its array of pointers is allocated in init and makeRoom,
   // and freed in makeRoom and deinit. Blocks are allocated in addBlock, and freed in removeBlock and
   // deinit. Only tables with `isLent` and the users of `dense` have pointers to these, and this table
   // outlives both. Like its context, the table is used by one task at a time.
@@ -175,9 +177,9 @@
 
   // MARK: Dense ids
 
-  /// Moves all ids up to `key` into the dense part, if the number of all objects is at least a quarter of
-  /// its new capacity.
-  /// - Returns: Whether the ids were moved.
+  /// Enlarges the dense part so that it has a place for `key`, if the number of all objects is at least a
+  /// quarter of the new capacity, and moves the objects of all ids below that capacity into it.
+  /// - Returns: Whether the dense part was enlarged.
   private func growsDensePart(for key: Int64) -> Bool {
     guard let places = DenseObjects.places(for: key),
       unsafe places <= UInt64(clamping: table.pointee.count) &* 4
@@ -246,8 +248,9 @@
   }
 
   // The places that a search for a block visits, in order. The number of a block is its first id / 8.
-  // Blocks with consecutive numbers begin at adjacent places, so that a fetch by ascending ids walks through
-  // the table. Blocks that collide continue at different places, by the higher bits of their numbers.
+  // Blocks with consecutive numbers begin at adjacent places, so that a fetch by ascending ids walks
+  // through the table. Blocks that collide continue at different places, by the higher bits of their
+  // numbers.
   struct Probe {
     private let mask: UInt64
     private var rest: UInt64

@@ -32,7 +32,7 @@ package final class Overlay {
     self.run = run
   }
 
-  /// Creates an overlay that cannot be cancelled, for tests.
+  /// Creates an overlay that belongs to no cancellable call, such as that of a test.
   package convenience init(slotCount: Int, changed: SlotSet = SlotSet()) {
     self.init(slotCount: slotCount, changed: changed, run: nil)
   }

@@ -15,9 +15,9 @@ private import CVaultShims
 
 @usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
 
-/// Creates an object whose wrappers count from 0. Every object must be created in this function, because
-/// creations nest: the default value of a property may create another object, and the outer object's
-/// wrappers must then continue their count.
+/// Creates an object with a count of its own, which begins at 0 unless `make` starts it elsewhere. Every
+/// object must be created in this function, because creations nest: the default value of a property may
+/// create another object, and the outer object's wrappers must then continue their count.
 @inline(__always) func making<Object>(_ make: () -> Object) -> Object {
   let outer = unsafe vault_begin_object()
   defer { unsafe vault_end_object(outer) }
@@ -26,7 +26,8 @@ private import CVaultShims
 
 /// Returns the slot of a wrapper with this number; while declarations are being recorded, the number of
 /// wrappers initialized before it.
-// One test for most objects, the same as in `isRecording`.
+// Most objects need only this comparison. `isRecording` begins with the same one, so that the compiler
+// can share it.
 @inlinable @inline(__always) func wrapperSlot(_ number: Int32) -> UInt16 {
   number < recordingBase ? UInt16(truncatingIfNeeded: number) : placedSlot(number)
 }

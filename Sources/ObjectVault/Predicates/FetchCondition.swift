@@ -24,8 +24,10 @@ final class PredicateTemplate: @unchecked Sendable {
     self.keyPaths = keyPaths
   }
 
-  /// Returns what `keep` stored last, if it was by the same maker with the same details; nil otherwise.
-  /// - Parameter maker: A number that is unique to the caller.
+  /// Returns what `keep` stored last, if the same maker stored it with the same details; nil otherwise.
+  /// - Parameters:
+  ///   - maker: A number that is unique to the caller.
+  ///   - details: What the result depends on besides the template, as bits that the caller chooses.
   func recent(of maker: Int, _ details: UInt) -> AnyObject? {
     recent.withLock { recent in
       guard let recent, recent.maker == maker, recent.details == details else { return nil }
@@ -48,13 +50,36 @@ struct FetchCondition: Sendable {
   var format: String?
   /// The values of the template's variables in this condition.
   var values: [PredicateValue] = []
+  /// Whether a constant is an object without a row. A save changes the id of this object.
+  var refersToNewObjects = false
 }
 
 extension FetchCondition {
   /// Parses a condition in the format language.
   /// - Throws: ``StoreError/predicate(_:)``.
   init(format: String, _ arguments: [Any?]) throws {
-    self.init(node: try PredicateNode(format: format, arguments: arguments), format: format)
+    self.init(
+      node: try PredicateNode(format: format, arguments: arguments), format: format,
+      refersToNewObjects: arguments.contains(where: PredicateArgument.isNew))
+  }
+
+  /// Returns the condition that an object is one of those with the given ids.
+  static func isOne(of ids: [Int64]) -> FetchCondition {
+    FetchCondition(node: .isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, []))
+  }
+
+  /// Creates a condition from a tree of a program.
+  init(checking node: PredicateNode) {
+    // The limits are checked first: a small tree with shared parts may take very long to walk. The
+    // compiler rejects a tree beyond the limits.
+    let isWithinLimits = (try? node.check()) != nil
+    self.init(
+      node: node, refersToNewObjects: isWithinLimits && node.firstValue { $0.map != nil } != nil)
+  }
+
+  /// The tree with the captured values in place of the template's variables.
+  var substituted: PredicateNode {
+    template == nil ? node : node.replacingCaptured(by: values)
   }
 }
 

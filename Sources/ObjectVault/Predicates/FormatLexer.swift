@@ -11,7 +11,7 @@ struct FormatToken {
     case string(String)
     case integer(Int64)
     case real(Double)
-    /// The digits of a number that neither an integer nor a double represents exactly.
+    /// The digits of a number that is no `Int64`, and whose digits a `Double` does not preserve.
     case decimal(String)
     case symbol(String)
     /// `%@`, `%K` and the typed placeholders, by their letters.
@@ -128,8 +128,8 @@ struct FormatLexer {
     return FormatToken(kind: .string(String(value)), position: start)
   }
 
-  /// Reads an escape sequence, with the meaning that it has in Swift. A backslash before any other
-  /// character stays, so that the backslashes of LIKE need not be doubled.
+  /// Reads an escape sequence: one with the meaning that it has in Swift, or `\uXXXX`. A backslash before
+  /// any other character stays, so that the backslashes of LIKE need not be doubled.
   private mutating func escaped() throws -> Unicode.Scalar {
     index += 1
     guard index < scalars.count else { return "\\" }

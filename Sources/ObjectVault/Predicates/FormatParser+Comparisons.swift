@@ -86,8 +86,9 @@ extension FormatParser {
     .comparison(.path(PropertyPath(depth: 1, [], place: path.place)), .equal, element, [])
   }
 
-  /// Returns the node, made false for an empty operand: in the format language an empty right side
-  /// matches nothing, as in `NSPredicate`. With `[d]`, a string of combining marks alone counts as empty.
+  /// Returns the node, made false for an empty operand: in the format language, a search for the empty
+  /// string finds nothing, as in `NSPredicate`. With `[d]`, a string of combining marks alone counts as
+  /// empty.
   private func nonEmpty(
     _ operand: PredicateOperand, options: StringOptions, and node: PredicateNode
   ) -> PredicateNode {

@@ -13,18 +13,20 @@ extension PredicateNode {
   ///   format: "user.name == %@ AND text LIKE[cd] '*watch*'", "Binger")
   /// ```
   ///
-  /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE`
-  /// with `[c] [d] [cd]`, `AND OR NOT` and `&& || !`, `ANY ALL NONE SOME`, `@count`, `nil`, `TRUE FALSE`,
-  /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`, `$name`.
-  /// Words may be in upper or lower case; `#any` is a property called `any`. In strings,
-  /// `\n \r \t \0 \" \' \\` and `\uXXXX` have their meaning in Swift; a backslash before any other
-  /// character stays. A `$name` is a variable for ``substituting(_:)``: after `IN` it takes a list,
-  /// everywhere else one value, and in `CONTAINS` a string.
+  /// The language has the comparisons `= == != <> < <= =< > >= =>`, `BETWEEN {a, b}`, `IN {…}` and
+  /// `BEGINSWITH ENDSWITH CONTAINS LIKE`, for strings optionally with `[c] [d] [cd]`; `AND OR NOT` and
+  /// `&& || !`; `ANY ALL NONE SOME`; `@count`; `nil NULL`, `TRUE FALSE YES NO`; `TRUEPREDICATE`,
+  /// `FALSEPREDICATE`; `SELF`; `+ - * /`; the functions of ``PredicateFunction``; key paths; `%@`, `%K`,
+  /// `%d %ld %f …`; `$name`. Words may be in upper or lower case; `#any` is a property called `any`. In
+  /// strings, `\n \r \t \0 \" \' \\` have their meaning in Swift, and `\uXXXX` is a UTF-16 code unit; a
+  /// backslash before any other character stays. A `$name` is a variable for ``substituting(_:)``:
+  /// after `IN` it takes a list, everywhere else one value, and in `CONTAINS` a string.
   /// - Parameters:
   ///   - format: The text.
   ///   - arguments: The values of its placeholders, in order.
-  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text, when the text is not in this
-  ///   language, or has too few or too many arguments.
+  /// - Throws: ``StoreError/predicate(_:)`` when the text is not in this language, when it has too few or
+  ///   too many arguments, for an argument that cannot be compared with a property, and beyond the limits
+  ///   of ``PredicateError``. The error has the position in the text, if there is one.
   public init(format: String, _ arguments: Any?...) throws {
     try self.init(format, arguments, variables: nil)
   }
@@ -216,8 +218,8 @@ struct FormatParser {
     return true
   }
 
-  /// Reads a value, a path, an expression in parentheses, or an operand after a word or sign such as NOT.
-  /// All nesting passes through this function, so the depth is counted here.
+  /// Reads a value, a path, a list, an expression in parentheses, or what follows a word or sign such as
+  /// NOT. All nesting passes through this function, so the depth is counted here.
   private mutating func prefix() throws -> Parsed {
     guard depth <= PredicateError.maximumDepth else {
       throw failure(

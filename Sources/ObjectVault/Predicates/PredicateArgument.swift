@@ -33,6 +33,9 @@ struct PredicateArgument {
   }
   let content: Content
 
+  /// Creates the argument of a constant.
+  init(_ value: PredicateValue) { content = .value(value) }
+
   /// Creates an argument from a value of any type.
   /// - Parameter name: The name of the argument in errors, such as `argument 2` and `$limit`.
   /// - Throws: ``StoreError/predicate(_:)`` when the value cannot be an argument.

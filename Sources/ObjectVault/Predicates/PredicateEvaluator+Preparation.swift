@@ -4,12 +4,13 @@
 internal import CipherSQLite
 
 struct PredicatePreparation {
-  /// The starting point of the paths of one depth.
+  /// Where the paths of one depth begin: at the fetched object (depth 0), or at the member of a
+  /// surrounding quantifier.
   private struct Scope {
     /// The entity; nil when a path does not exist, which the compiler reports.
     let entity: EntityDescription?
-    /// The names that precede those of each path: the rest of the quantifier's path after its last
-    /// to-many.
+    /// The names that are put before each path of this scope: what follows the last to-many in the
+    /// quantifier's path.
     var prefix: [String] = []
     /// The names of the relationships from the fetched object to the member.
     var route: [String] = []
@@ -266,7 +267,8 @@ struct PredicatePreparation {
     a?.isNumeric == true || b?.isNumeric == true ? .numbers : .stored
   }
 
-  /// Converts a constant text to the stored form of the other side's type, if texts can name its values.
+  /// Converts a constant text to the stored form of the other side's type, if that type is UUID or date
+  /// and the text is a valid one.
   private func fitting(_ operand: Operand, of type: AttributeType?, to other: AttributeType?) -> Operand {
     guard case .value(.text(let text)) = operand, type == .string,
       case .value(let value)? = other?.lifted(text)

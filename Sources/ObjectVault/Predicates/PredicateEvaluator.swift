@@ -17,19 +17,23 @@ package struct PredicateEvaluator {
     case not(Condition)
     case comparison(Operand, ComparisonOperator.Meaning, Operand, Order)
     case like(Operand, LikePattern)
+    /// Whether an operand equals a constant of the list, or one of the operands that are not constants.
     case list(Operand, EvaluatedList, [Operand], Order)
     /// Whether a member at the end of the steps satisfies the condition.
     case anyMember(depth: Int, [Step], Condition)
   }
 
-  /// A value of an object or of an object that it references.
+  /// An operand whose paths are resolved: a constant, a value of an object or of an object that it
+  /// references, or a calculation.
   indirect enum Operand {
     case value(SQLValue)
+    /// An attribute of the object at the end of the to-ones: their names, then the attribute's.
     case attribute(depth: Int, [String], String)
     /// The id of the object at the end of the to-ones.
     case id(depth: Int, [String])
     /// An id as a number: for a new object, a number above all others.
     case numberOfID(Operand)
+    /// The number of members of a to-many, of the object at the end of the to-ones.
     case count(depth: Int, [String], String)
     case arithmetic(Operand, ArithmeticOperator, Operand)
     case call(PredicateFunction.Entry, [Operand])
@@ -146,7 +150,7 @@ struct Evaluation<Subject: PredicateSubject> {
       return owner(depth, names).map { .integer($0.subjectID) } ?? .null
     case .numberOfID(let inner):
       guard case .integer(let id) = value(inner), id < 0 else { return value(inner) }
-      return .integer((1 << 62) - id)
+      return .integer(IDOrder.rank(id))
     case .count(let depth, let names, let name):
       return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
     case .arithmetic(let left, let operation, let right):

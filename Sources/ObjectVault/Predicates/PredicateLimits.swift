@@ -17,7 +17,8 @@ extension PredicateError {
   public static let maximumArguments = 900
   /// The number of values that a statement may have.
   ///
-  /// A `BEGINSWITH` uses two. An `IN` of more than 100 numbers uses one, of more than 100 strings three.
+  /// A `BEGINSWITH` uses two. An `IN` of more than 100 numbers uses one value, and an `IN` of more than
+  /// 100 strings three.
   public static let maximumValues = 900
   /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
@@ -30,6 +31,8 @@ extension PredicateError {
   ///
   /// A many-to-many counts as two.
   public static let maximumSteps = 60
+  /// The number of keys that a sort may have.
+  public static let maximumSortKeys = 100
   /// The number of characters of a format that a message quotes.
   static let maximumQuote = 200
 }
@@ -99,8 +102,7 @@ extension PredicateOperand {
       case .value(let value):
         guard value.isWellFormed else {
           throw PredicateNode.tooMuch(
-            "a value is declared as \(value.type.map { "a \($0.rawValue)" } ?? "nil") but is stored as "
-              + "another type")
+            "a value is declared as \(value.type?.rawValue ?? "nil"), but stored as another type")
         }
         continue
       case .variable: continue

@@ -26,6 +26,13 @@ extension PredicateNode {
     return node
   }
 
+  /// Returns the tree of a template with its variables replaced by captured values.
+  func replacingCaptured(by values: [PredicateValue]) -> PredicateNode {
+    let arguments = values.enumerated().map { ("\($0.offset)", PredicateArgument($0.element)) }
+    // Only a list where none is allowed is an error, and captured lists are not variables.
+    return (try? replacing(Dictionary(uniqueKeysWithValues: arguments))) ?? self
+  }
+
   private func replacing(_ values: [String: PredicateArgument]) throws -> PredicateNode {
     switch self {
     case .constant: self

@@ -26,7 +26,7 @@ public indirect enum PredicateNode: Sendable, Hashable, Codable {
   case truth(PredicateOperand)
   /// Whether a comparison of two operands is true.
   case comparison(PredicateOperand, ComparisonOperator, PredicateOperand, StringOptions)
-  /// Whether an operand is from the second to the third, both included.
+  /// Whether the first operand is between the second and the third, or equal to one of them.
   case between(PredicateOperand, PredicateOperand, PredicateOperand)
   /// Whether an operand equals an element of a list.
   case isIn(PredicateOperand, [PredicateOperand], StringOptions)
@@ -109,7 +109,7 @@ public struct PropertyPath: Sendable, Hashable, Codable {
   }
 }
 
-/// One side of a comparison.
+/// An operand of a comparison, a calculation or a function.
 public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A constant.
   case value(PredicateValue)
@@ -199,7 +199,11 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   /// Returns whether both constants have the same type, stored form and entity; and for objects, whether
   /// they belong to the same store.
   public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
-    left.type == right.type && left.stored == right.stored && left.entity == right.entity
+    // Texts by their bytes, as SQL compares them: Swift takes different spellings of a character as equal.
+    if case .text(let a) = left.stored, case .text(let b) = right.stored, !a.utf8.elementsEqual(b.utf8) {
+      return false
+    }
+    return left.type == right.type && left.stored == right.stored && left.entity == right.entity
       && left.owner === right.owner
   }
 
@@ -237,8 +241,8 @@ extension PredicateValue {
     set { details.entity = newValue }
   }
 
-  /// The entity mapping of an object's store: the entity of the same name in another store is a different
-  /// one.
+  /// The mapping of an object's entity in the object's store. Another store has another mapping for the
+  /// entity of the same name.
   var owner: (any AnyObject & Sendable)? { origin?.details.owner }
 
   /// The identity map of the context that assigned the id of an object without a row; not part of the

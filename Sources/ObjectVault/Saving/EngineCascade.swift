@@ -5,9 +5,10 @@ internal import CipherSQLite
 
 extension SavePlanner {
   /// Returns the relationships whose members need not be read when their owners are deleted. For these,
-  /// all of the following is true: no member is in memory; neither a change set nor a list of changed
-  /// rows is recorded; with the members, nothing else is deleted or loses a reference; no other delete
-  /// rule depends on whether a member is deleted.
+  /// all of the following is true: no object of the members' entity is in memory; neither a change set
+  /// nor a list of changed rows is recorded; with the members, nothing else is deleted or loses a
+  /// reference; no other delete rule depends on whether a member is deleted; each member has the column
+  /// of the relationship; neither entity is in an inheritance hierarchy; neither table has triggers.
   func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
     guard !recordsEveryRow, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
@@ -29,7 +30,7 @@ extension SavePlanner {
   }
 
   /// Whether the engine's cascade may delete the members of one relationship.
-  /// - Parameter beside: The relationships with the same destination whose delete rules depend on whether
+  /// - Parameter others: The relationships with the same destination whose delete rules depend on whether
   ///   a member is deleted too.
   private func mayCascadeInEngine(
     _ relationship: RelationshipMapping, of owner: EntityMapping, beside others: () -> [RelationshipMapping]

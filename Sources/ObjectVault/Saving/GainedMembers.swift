@@ -1,6 +1,6 @@
 // New members of owners whose members were not read. Part of the pending changes of a context.
 //
-// Most objects that gain members through the inverse are not read for their members before the save. One
+// The members of most objects that gain members through the inverse are not read before the save. One
 // list of all gains replaces a set per owner. When the members of an owner are read, its gains are taken
 // out of the list.
 

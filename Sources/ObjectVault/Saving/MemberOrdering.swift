@@ -23,7 +23,7 @@ package enum MemberOrdering {
   /// in a row.
   package static let gap: Int64 = 1 << 16
 
-  /// Returns places for `count` members after the last one; nil if the numbers would overflow.
+  /// Returns places for `count` members after the place `last`; nil if the numbers would overflow.
   package static func places(_ count: Int, after last: Int64?) -> [Int64]? {
     var place = last ?? 0
     var places: [Int64] = []
@@ -47,15 +47,17 @@ package enum MemberOrdering {
   package static func changes(_ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)]) -> [Int64: Int64]
   {
     let ranks = Dictionary(uniqueKeysWithValues: stored.enumerated().map { ($1.member, $0) })
+    // The indexes in `wanted` of the members that keep their places: as many as possible.
     let staying = longestRisingSubsequence(wanted.map { ranks[$0] })
     return fitted(wanted, stored: stored, staying: staying) ?? renumbered(wanted, stored)
   }
 
-  /// Returns the indexes of a longest rising subsequence of a list, which contains no nil element.
+  /// Returns the indexes of a longest rising subsequence of a list. Elements that are nil are not in it.
   package static func longestRisingSubsequence(_ ranks: [Int?]) -> [Int] {
     // For each length, the index of the lowest possible last element of a rising subsequence of that
     // length.
     var ends: [Int] = []
+    // For each element, the index of the element before it in the longest subsequence that ends with it.
     var former = [Int?](repeating: nil, count: ranks.count)
     for (place, rank) in ranks.enumerated() {
       guard let rank else { continue }
@@ -76,7 +78,9 @@ package enum MemberOrdering {
     return rise.reversed()
   }
 
-  /// Returns places between the members that keep theirs; nil if there is no room.
+  /// Returns places for the other members between those of the members that stay; nil if there is no
+  /// room.
+  /// - Parameter staying: The indexes in `wanted` of the members that keep their places.
   private static func fitted(
     _ wanted: [Int64], stored: [(member: Int64, place: Int64?)], staying: [Int]
   ) -> [Int64: Int64]? {

@@ -40,7 +40,7 @@ extension PendingChanges {
     if object.state == .loaded, object.overlay != nil, !isUpdated {
       found.append("has changes, but is not in the list of the updated")
     }
-    // An object that is to be deleted accepts no changes any more.
+    // The flag of an object that is to be deleted has no effect: the object accepts no changes any more.
     if object.isRegistered != isUpdated, object.state != .deleted {
       found.append("has a wrong flag for being in the list of the updated")
     }

@@ -128,8 +128,8 @@ package struct PendingChanges {
     note(owner)
   }
 
-  /// Removes and returns the members that one relationship of an owner has gained, because its members
-  /// are being read.
+  /// Removes and returns the members that one relationship of an owner gained before the members were
+  /// read. Called when they are read.
   mutating func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
     let members = gained.take(of: owner, slot)
     if !members.isEmpty { touched.insert(owner) }

@@ -133,7 +133,7 @@ private final class ChangedObjects {
 
   private func enter(_ object: ManagedObject, slot: Int, in column: Column) {
     guard object.isChanged, let value = object.storedValue(slot) else { return }
-    // A setter notifies the context of its first write only, unless `notifiesNextWrite` is set.
+    // Setters notify the context only of the first write to an object, unless `notifiesNextWrite` is set.
     object.overlay?.notifiesNextWrite = true
     column.objects[key(value, slot), default: []].append(object)
     column.entryCount += 1

@@ -22,7 +22,7 @@ struct RelatedRows {
   private let reader: any LinkReader
   /// The to-ones that a save is to set to nil in objects where the program did not change them.
   var released: [ManagedObject: Overlay] = [:]
-  /// New and changed objects by property and then by the target of this to-one, built on first use.
+  /// New and changed objects, by to-one and then by the target of the to-one. Built on first use.
   private var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
   /// Pending links by table, built on first use.
   private var linksByTable: [String: [PendingLink]]?
@@ -49,8 +49,8 @@ struct RelatedRows {
     }
   }
 
-  /// Returns the rows whose to-one refers to some objects, except rows of objects whose to-one was
-  /// changed in memory.
+  /// Returns the rows whose to-one refers to one of the objects `ids`, except rows of objects whose
+  /// to-one was changed in memory.
   func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) throws -> [LinkEnds] {
     let map = maps[entity.index]
     return try reader.referrers(entity, slot, to: Array(ids.rows)).filter { link in
@@ -134,8 +134,8 @@ struct RelatedRows {
     of ids: [Int: RowIDSet], in mapping: SchemaMapping, but left: Set<ObjectIdentifier> = [],
     into deletion: inout PlannedDeletion
   ) throws {
-    // Only entities with objects to delete are visited, because a chain of entities has as many levels as
-    // entities.
+    // Only entities with objects to delete are visited. A chain of entities has as many levels as
+    // entities, so visiting all entities at each level would be quadratic.
     var level = ids
     while !level.isEmpty {
       let going = level.sorted { $0.key < $1.key }.map { (entity: mapping.entities[$0.key], ids: $0.value) }

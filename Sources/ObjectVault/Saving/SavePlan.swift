@@ -127,8 +127,8 @@ package struct PlannedDeletion {
 
 /// The ids of new objects.
 package struct PlannedIDs {
-  /// The ids that were taken from the high-water marks. These never fall, so the id of a deleted row is
-  /// never issued again.
+  /// The ids that the save takes. The high-water marks never fall, so the id of a deleted row is never
+  /// issued again.
   package private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
   // The final id of the temporary id `first - n`, at index n; 0 if none is assigned.
   private var assigned: [Int64] = []

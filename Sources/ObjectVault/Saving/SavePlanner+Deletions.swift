@@ -42,8 +42,8 @@ extension SavePlanner {
     }
   }
 
-  /// Sets to-ones that refer to deleted objects to nil. For objects in memory, an update compares
-  /// versions; for all other rows, a separate statement does it.
+  /// Sets to-ones that refer to deleted objects to nil. For objects in memory, an update that compares
+  /// versions does this; for all other rows, a separate statement.
   private mutating func releaseReferrers(
     _ entity: EntityMapping, _ slot: Int, to ids: RowIDSet
   ) throws {
@@ -53,8 +53,9 @@ extension SavePlanner {
     let stored = staying(RowIDSet(links.lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored) {
-      // If an object in memory has another target, it is older than its row. If it belongs to a related
-      // entity without this property, it does not have the column. In both cases SQL updates the row.
+      // An object in memory whose target is not in `ids` was read before its row last changed: objects
+      // whose to-one was changed in memory are not in `stored`. An object of a related entity without
+      // this property does not have the column. In both cases SQL updates the row.
       if let object = maps[entity.index].find(id), entity.includes(object.entity),
         object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
@@ -66,7 +67,7 @@ extension SavePlanner {
     }
     guard let first = rows.first else { return }
     // If several entities share a column, the column allows NULL even if one of them requires a value. So
-    // the engine would not refuse it.
+    // the engine would not refuse the NULL.
     if entity.isRequired[slot] {
       denial =
         denial

@@ -3,8 +3,9 @@
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Plans the places of new and moved members. New members are placed after the last member, and only
-  /// that member's place is read. If the members of an owner were reordered, all their places are read.
+  /// Plans the places of new and moved members. New members are placed after the last member. For that,
+  /// only two kinds of places are read: that of the last member, and those of new members that the file
+  /// already has as members. If the members of an owner were reordered, all their places are read.
   mutating func planPlaces() throws {
     guard mapping.hasOrder else { return }
     for entity in mapping.entities {

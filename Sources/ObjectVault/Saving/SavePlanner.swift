@@ -1,5 +1,6 @@
 // Makes the plan of a save from pending changes. Reads the file, writes nothing, and changes no object.
 //   SavePlanner+Deletions    delete rules, in memory and in the file at once
+//   EngineCascade            the cascades that are left to the engine
 //   SavePlanner+Validation   the rules of the schema
 //   SavePlanner+Places       the order of members
 

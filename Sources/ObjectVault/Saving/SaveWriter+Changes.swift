@@ -4,12 +4,12 @@
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Up to this many rows are updated one by one, because so few rows do not repay a statement for runs
-  /// of ids.
+  /// Up to this many rows are updated one by one, because for so few rows a statement for a run of ids
+  /// takes longer.
   static let fewChanges = 50
 
   /// Sorts objects by id and splits them: those in runs of ids that are long enough for one statement,
-  /// and the others.
+  /// and the others. A run is a list of ids with only small gaps (`RowChanges.isRun`).
   func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {
     let sorted = sortedByID(objects)
     var (starts, index, last) = ([0], 0, Int64.min)
@@ -34,8 +34,8 @@ extension SaveWriter {
   ///   - sorted: The objects, by their ids.
   ///   - collide: Called with the object whose unique values collide and the columns of the index, if
   ///     collisions are noted.
-  /// - Returns: The objects after the colliding one, which are not written. Restarting the run after each
-  ///   collision would be quadratic.
+  /// - Returns: The objects after the colliding one. They are not written yet: the caller writes them one
+  ///   by one, because starting the statement again after each collision would take quadratic time.
   func updateInOneStatement(
     _ sorted: [ManagedObject], of entity: EntityMapping, slots: [Int],
     collide: (ManagedObject, _ columns: Set<String>) -> Void

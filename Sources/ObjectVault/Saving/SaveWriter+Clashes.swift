@@ -28,8 +28,9 @@ struct UniqueClashes {
 
 extension SaveWriter {
   /// Writes the rows, and notes all collisions of unique values.
-  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. The caller
-  ///   must then roll back.
+  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has; any other
+  ///   error, if there is no such value, if the error is not about a rule, or if the engine has rolled
+  ///   the transaction back. The caller must then roll back.
   func writeRowsNotingClashes() throws {
     collisions = .note
     do { try writeRows() } catch {
@@ -62,7 +63,8 @@ extension SaveWriter {
     for key in entity.uniqueKeys where key.contains(where: written.contains) {
       if let holder = try holder(of: key, besides: object, entity) { note(key, holder) }
     }
-    // A raw index may cover only some of the rows.
+    // The values of a raw index are noted without the object that has them: the index may cover only some
+    // of the rows, so a query for the values could find another object.
     if !taken.isSuperset(of: met), met.contains(where: written.contains) { note(met, nil) }
     if taken.isEmpty {
       // A trigger or an index on an expression has reported the collision.

@@ -100,8 +100,9 @@ extension SaveWriter {
   /// Finds the refused row by bisection: runs the statement for each half, which fires triggers again.
   /// The rollback of the save undoes all of it.
   ///
-  /// A table outside the model may have immediate foreign keys to these rows. A half may then refuse
-  /// another row than the whole: one of the rows that this table connects.
+  /// A row of a table outside the model may have immediate foreign keys to two of these rows. If only one
+  /// of the two is in a half, the engine may refuse it, although it would accept the deletion of both.
+  /// The error then names that row and not the one that was refused at first.
   /// - Throws: The error that names the row.
   private func findRefused(
     _ entity: EntityMapping, among ids: ArraySlice<Int64>, attempt: (ArraySlice<Int64>) throws -> Int

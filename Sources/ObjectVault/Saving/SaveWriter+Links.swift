@@ -67,8 +67,8 @@ extension SaveWriter {
     throw failure(planned) { .refused($0, property: $1, id: $2, message: rule, what: $3) }
   }
 
-  /// Returns the error for a link. It names the object and the property at the end that has a property
-  /// for the link.
+  /// Returns the error for a link. It names the source and the relationship of the source; if only the
+  /// target's entity has a relationship for the link, the target and that relationship.
   private func failure(
     _ planned: PlannedLink,
     _ make: (EntityMapping, _ property: String, _ id: Int64, _ what: String) -> StoreError

@@ -83,7 +83,6 @@ struct PlaceRecord {
 
   /// Reads the places.
   /// - Parameters:
-  /// - Parameters:
   ///   - members: For each relationship, the members whose places are read. In addition, all members of
   ///     `owners` are read.
   ///   - reader: Reads the file.

@@ -33,6 +33,7 @@ final class SaveWriter {
     record = records ? ChangeCollector() : nil
   }
 
+  /// Writes the plan.
   /// - Parameters:
   ///   - reservedIDs: The ids that the store has reserved; nil in a migration.
   ///   - isLast: Whether the commit follows.

@@ -46,8 +46,9 @@ struct HierarchyReader {
     return object
   }
 
-  /// Reads a row that the engine hands over into its object.
-  /// - Throws: When there is no memory for the row; the object is unchanged.
+  /// Reads a row, which the engine hands over, into the object of the row.
+  /// - Throws: For a row of an entity that the model does not have, and when there is no memory for the
+  ///   row. The object is unchanged.
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (row.int64(0), row.int64(1))
     let member = try member(number: isMixed ? row.int64(2) : 1, id: id)

@@ -18,7 +18,8 @@ struct LateFetch {
 
   /// Returns the objects, in the order of the statement.
   func objects() throws -> [ManagedObject] {
-    // One snapshot for both statements: the second one has to find the ids of the first.
+    // One snapshot for both statements: the second one has to find the rows whose ids the first one
+    // found.
     if lookup.isUsed, let found = try scan.context.withSnapshot(objectsOfIDs) { return found }
     let found = try scan.objects(form, values)
     if lookup.isOpen, found.count >= Self.fewest { note(found) }

@@ -7,9 +7,9 @@ private import Synchronization
 /// the result of the last run determines how the next one is run.
 final class LateLookup: Sendable {
   private enum State: UInt8 {
-    /// The query plan was not examined yet: no run has found many scattered rows.
+    /// The query plan has not been examined yet: no run has found many scattered rows.
     case unknown
-    /// No index finds the ids without the rows, or only in another order.
+    /// No index finds the ids without the rows, or one does, but in another order.
     case unfit
     /// An index finds the ids, but the last run found few rows, or rows in table order.
     case idle
@@ -32,7 +32,8 @@ final class LateLookup: Sendable {
   private let state = Atomic(State.unknown.rawValue)
 
   /// Makes the state of a fetch.
-  /// - Parameter ids: Called at most once, and mostly never: most fetches find few rows.
+  /// - Parameter ids: Makes the statement for the ids when it is first needed. In most cases that is
+  ///   never, because most fetches find few rows.
   init(_ text: String, ids: @escaping @Sendable () -> IDs) { (self.text, makeIDs) = (text, ids) }
 
   var ids: IDs { made.value(makeIDs) }
@@ -43,8 +44,8 @@ final class LateLookup: Sendable {
   /// Updates the state after a run.
   /// - Parameters:
   ///   - isScattered: Whether the run found many scattered rows.
-  ///   - isFit: Returns whether an index finds the ids without the rows. Called only while no index was
-  ///     examined yet.
+  ///   - isFit: Returns whether an index finds the ids without the rows. Called only while the
+  ///     query plan has not been examined yet.
   /// - Returns: Whether `isFit` was called.
   @discardableResult func note(isScattered: Bool, isFit: () throws -> Bool) rethrows -> Bool {
     switch State(rawValue: state.load(ordering: .relaxed)) {

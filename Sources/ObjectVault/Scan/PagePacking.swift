@@ -2,7 +2,7 @@
 
 internal import CipherSQLite
 
-/// Packs the rows that the engine hands over into pages, and passes these rows on in batches.
+/// Receives rows from the engine, packs them into pages, and passes them on in batches.
 final class PagePacking: RowReceiver {
   // Safe: packing a row does not call back into this object, so that accesses cannot overlap. Otherwise
   // exclusivity would be checked for each row.

@@ -1,5 +1,5 @@
-// Collects all rows of a query as objects. Where possible, the engine hands over the rows inside of the
-// statement (ScanForm).
+// Collects all rows of a query as objects. Where possible, an SQL function in the statement hands over
+// the rows while the engine runs the statement (ScanForm).
 
 internal import CipherSQLite
 
@@ -7,7 +7,7 @@ internal import CipherSQLite
 protocol RowCollecting: RowReceiver {
   /// The objects of the rows, in the order in which they were read.
   var found: [ManagedObject] { get }
-  /// For each object, the id of its owner.
+  /// For each object, the id of its owner; empty unless the rows have that id as one more column.
   var owners: [Int64] { get }
   /// Reserves space for a number of objects.
   func expect(_ count: Int)
@@ -30,7 +30,8 @@ extension RowCollecting {
     return try connection.lend(runs) { try all(entity.rowsOfFedRuns, [], on: connection) }
   }
 
-  /// Runs a query on one connection, with ids and rows in one statement.
+  /// Runs a query on one connection and in one statement: it does not divide a split query, does not read
+  /// the ids of a late one first, and does not feed the ids of a listed one.
   /// - Returns: The objects of all rows, in the order of the query.
   func all(_ form: ScanForm, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
     switch form {
@@ -92,7 +93,7 @@ final class RowCollector: RowCollecting {
     if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
   }
 
-  /// Adds the rows that another connection has packed.
+  /// Adds the rows that another thread has packed.
   func take(_ batch: ScanAhead.Batch) {
     for index in 0..<batch.count { found.append(reader.read(batch[index], in: batch.page)) }
   }

@@ -36,7 +36,7 @@ struct RowReader {
     return object
   }
 
-  /// Reads a row that the engine hands over into its object.
+  /// Reads a row, which the engine hands over, into the object of the row.
   /// - Throws: When there is no memory for the row; the object is unchanged.
   @inline(__always)
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
@@ -60,7 +60,7 @@ struct RowReader {
   @inline(__always)
   func object(_ id: Int64, version: Int64) -> (ManagedObject, isNewer: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
-    // Objects with pending changes, and those with the row's version, stay as they are.
+    // Objects with pending changes, deleted objects, and those with the row's version stay as they are.
     let isStale = known.isUnread || known.rowVersion != version
     return (known, isStale && known.overlay == nil && known.state != .deleted)
   }

@@ -2,7 +2,7 @@
 
 internal import CipherSQLite
 
-/// The members of a context that a scan uses.
+/// The part of a context that a scan uses.
 protocol ScanContext: AnyObject {
   var maps: IdentityMaps { get }
   /// The cancellable call that the scan is part of; nil if there is none.
@@ -38,7 +38,7 @@ struct Scan {
   /// - Parameters:
   ///   - form: The query.
   ///   - values: The values of its parameters.
-  ///   - isBranch: Whether rows of subentities are included: the query has
+  ///   - isBranch: Whether rows of subentities are included. If they are, the columns of the query are
   ///     ``EntityMapping/objectColumns``; otherwise ``EntityMapping/ownColumns``.
   func objects(_ form: ScanForm, _ values: [SQLValue], isBranch: Bool = true) throws -> [ManagedObject] {
     switch form {
@@ -92,7 +92,8 @@ struct Scan {
       : all(RowCollector(entity, context.maps, collectsOwners: true))
   }
 
-  /// Returns the ids that a query finds, handed over inside the engine if its form allows that.
+  /// Returns the ids that a query finds. An SQL function in the query hands them over if the form allows
+  /// it.
   func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {
     context.recordQuery(rows: 0)
     return try context.withConnection { connection in

@@ -1,6 +1,7 @@
 // Reads a part of a large scan on a second thread, which packs the rows into pages; the context's thread
-// makes objects of them. The thread that comes first reads the part: the context's thread never waits for
-// the second one to begin. The owner of the connection waits until the reading has ended.
+// makes objects of them. If the second thread has not begun to read when the context's thread needs the
+// part, the context's thread does not wait, but reads the part itself. ``finish()`` waits until the
+// second thread no longer uses the connection.
 
 internal import CipherSQLite
 private import Dispatch
@@ -8,13 +9,13 @@ private import Foundation
 
 /// A part of a scan that is read ahead of its use.
 final class ScanAhead: Sendable {
-  // Safe to hand over, although it has pointers into a page: its rows are written before it is handed
-  // over, under the lock that its receiver takes, too, and the reading thread does not write to them
-  // again. That thread may pack further rows into the same page, in the bytes after these. Afterwards
+  // Safe to hand over, although a batch has pointers into a page: the reading thread writes the rows of
+  // the batch before it hands the batch over, under a lock that the receiver also takes, and never writes
+  // to these rows again. It may pack further rows into the same page, in the bytes after them. Afterwards
   // only the task that has a row's object accesses the row (RowPage). The page's reference count is
   // atomic.
   /// Rows in one page, each stored as its distance from the first row. Many rows are queued at once, and
-  /// whole ids and versions, which hardly differ, would take half of the memory.
+  /// this halves their memory: the ids and versions within a page hardly differ.
   @safe struct Batch: @unchecked Sendable {
     private let first: Row
     private var steps: [Step] = []
@@ -180,7 +181,8 @@ final class ScanAhead: Sendable {
     }
   }
 
-  /// Reads on the connection. `lent` is out of scope on return.
+  /// Reads on the connection. On return, `lent` is out of scope, so that the thread no longer retains the
+  /// connection.
   /// - Returns: The result; nil when the part is not wanted any more.
   private func run(_ read: (Connection, () throws -> Void, @escaping (Batch) throws -> Void) throws -> Void)
     -> Result<Void, any Error>?

@@ -1,26 +1,33 @@
-// The forms in which a query for whole rows is run. All forms find the same rows in the same order; they
-// differ in how the rows get out of the engine. The form is chosen here and in SelectStatement+Form, and
-// Scan runs it.
+// The forms in which a query for whole rows, or for the values of some columns, is run. All forms find
+// the same rows in the same order; they differ in how the rows get out of the engine. A row is handed
+// over when an SQL function in the statement passes the columns to a RowReceiver while the engine runs
+// the statement. The form is chosen here and in SelectStatement+Form, and Scan runs it.
 
 internal import CipherSQLite
 
-/// A query for whole rows, in the form in which it is run. Single rows by id are read by ``SingleRows``.
+/// A query for whole rows or for values, in the form in which it is run. The row of a single fault is
+/// read without a form: see ``SingleRows``.
 enum ScanForm: Sendable {
   /// Row by row: each step returns a row, which is then packed.
-  /// - For groups
+  /// - For groups and for distinct rows
   /// - For more columns than an SQL function takes
+  /// - For a list of ids that has only one id
   /// - For members of one owner, which are few
-  /// - For a limit on rows that have to be sorted, if columns are computed, or if the text has brackets too
-  ///   deeply nested to be inside another statement
+  /// - For prefetched members of ordered relationships
+  /// - For a limit on rows that have to be sorted, if columns are computed, or if the text has brackets
+  ///   too deeply nested to be inside another statement
   case stepped(String)
   /// One step hands over all rows inside of the engine, in the order in which the engine reads them: a
   /// third faster than row by row.
   ///
-  /// For rows without an order; for prefetched rows and members, whose ids are fed; around a limit on
-  /// sorted rows.
+  /// - For rows without an order
+  /// - For prefetched rows, whose ids are fed, and for unordered members, whose owners' ids are fed
+  /// - For a limit on rows that have to be sorted: the query with the limit is a subquery, and the query
+  ///   around it hands over the rows
   case handedOver(String)
-  /// All rows are handed over inside of the engine, and each step returns the number of a handed row: the
-  /// steps are in the order of the query.
+  /// All rows are handed over inside of the engine, possibly in another order than that of the query.
+  /// Each step returns the place of its row among the handed rows, counted from 0. The steps are in the
+  /// order of the query, so these places put the handed rows into that order.
   ///
   /// For rows with an order, and for a limit on rows that the engine reads in their order.
   case placed(String)
@@ -29,7 +36,7 @@ enum ScanForm: Sendable {
   ///
   /// For all rows of an entity, which are many: see ``SplitScan``.
   case split(String, SplitQuery)
-  /// Either the ids by an index alone and then the rows in table order, or the form inside.
+  /// Either reads the ids by an index alone and then the rows in table order, or runs the form inside.
   ///
   /// For rows with a condition or an order. The result of the last run decides: see ``LateFetch``.
   indirect case late(LateLookup, ScanForm)

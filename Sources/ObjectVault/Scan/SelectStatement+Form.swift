@@ -7,7 +7,7 @@ extension SelectStatement {
   /// and their order are those of ``sql``.
   /// - Parameter columnsAreNames: Whether each column is a column of the table, not a computed one.
   func form(columnCount: Int, columnsAreNames: Bool) -> ScanForm {
-    guard grouping.isEmpty, columnCount <= RowFunction.columnLimit,
+    guard grouping.isEmpty, !isDistinct, columnCount <= RowFunction.columnLimit,
       window == nil || columnsAreNames || isInOrderOfScan
     else {
       return .stepped(sql.text)
@@ -26,9 +26,9 @@ extension SelectStatement {
       copy.columns = RowFunction.take.call(columns)
       return copy.splitQuery.map { .split(copy.sql.text, $0) } ?? .handedOver(copy.sql.text)
     }
-    // Also for a limit on rows that come in order: the engine counts each row before it reads the next
-    // one. With a subquery, SQLCipher 4 would copy each value twice, which is a third of the engine's
-    // time.
+    // This form also serves a limit on rows that come in order, because the engine counts each row before
+    // it reads the next one. With a subquery, SQLCipher 4 would copy each value twice, which is a third
+    // of the engine's time.
     copy.columns = RowFunction.place.call(columns)
     return .placed(copy.sql.text)
   }

@@ -47,6 +47,8 @@ package struct SelectStatement: Sendable {
   }
 
   package var columns: SQL
+  /// Whether equal rows are returned once.
+  package var isDistinct = false
   package var source: Source
   package var joins: [Join] = []
   package var condition: SQL?
@@ -70,7 +72,7 @@ extension SelectStatement {
   /// The statement with its values. The parameters of the window are last and have no values yet.
   package var sql: SQL {
     // Appended piece by piece: an interpolated literal would copy each piece twice.
-    var sql: SQL = "SELECT "
+    var sql: SQL = isDistinct ? "SELECT DISTINCT " : "SELECT "
     sql.append(columns)
     switch source {
     case .table(let table, let alias): sql.append(" FROM \(table) \(alias: alias)")

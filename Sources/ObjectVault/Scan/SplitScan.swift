@@ -1,12 +1,13 @@
 // A fetch of all rows of a large table by two connections, if a second one is free. This thread reads the
 // rows with the lower ids and makes objects of them; another thread packs the rows with the higher ids.
-// Most of a scan is decryption and unpacking, which does not need the context.
+// Most of the work of a scan is decryption and unpacking, which need no context.
 
 internal import CipherSQLite
 
 /// One fetch by two connections.
 struct SplitScan {
-  // Below this number of rows, starting a thread costs more than it saves.
+  // For a smaller range of ids, or if the last fetch found fewer than half as many rows, starting a
+  // thread costs more than it saves.
   private static let fewest: Int64 = 20_000
   // The share is less than half, because this thread makes the objects of all rows. With this share, both
   // threads were measured to end at about the same time.
@@ -46,8 +47,8 @@ struct SplitScan {
       try other.reading {
         try check(other)
       } _: {
-        // Both connections have begun to read, and the file has not changed since before the first read
-        // began. So both see the same state.
+        // Both connections have begun to read. If the file has not changed since before the first read
+        // began, both see the same state.
         guard other.sharedState == state else { return }
         try begin()
         let packing = PagePacking(entity, hand: hand)
@@ -74,7 +75,8 @@ struct SplitScan {
     context.countReadAhead(batch.count)
   }
 
-  /// Returns the id up to which this thread reads; nil when the table is too small to be divided.
+  /// Returns the id up to which this thread reads; nil when dividing the table costs more than it saves:
+  /// the table is too small, or its objects seem to be in memory already.
   private func middle(_ connection: Connection) throws -> Int64? {
     // The range of ids limits the number of rows; the last count is more exact.
     guard lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,

@@ -25,17 +25,17 @@ public struct CompiledFetch: Sendable, Hashable {
   public enum Execution: Sendable, Hashable {
     /// Row by row, with the statement as it is.
     case stepped
-    /// With this text, which passes the rows to a function one after another: no row is returned from the
-    /// statement.
+    /// With this text, which passes the rows to a function one after another. The statement itself
+    /// returns none of their values.
     case handedOver(String)
     /// As `handedOver(_:)`, with a large table shared by two connections.
     ///
-    /// The second connection reads a part of the ids at the same time, if one is free.
+    /// If a second connection is free, it reads a part of the rows at the same time.
     case split(String)
     /// With this text, which finds the ids by an index alone.
     ///
     /// The rows are then looked up in the order of their ids, by a second statement in the same snapshot,
-    /// and passed to the function. A fetch is run so when the last fetch of its shape found many
+    /// and passed to the function. A fetch is run in this way if the last fetch of its shape found many
     /// scattered rows.
     case idsFirst(String)
     /// With the ids of a list, which are sorted and passed to the engine; the engine passes their rows to
@@ -82,8 +82,8 @@ extension CompiledFetch: CustomStringConvertible {
     return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
   }
 
-  /// The store's functions and collations that the text uses. Nothing else in the text begins with
-  /// `vault_`: the names of a model cannot, and values are bound.
+  /// The store's functions and collations that the text uses. Values are bound and not part of the text,
+  /// so no value is listed. A property whose name contains `vault_` would be listed, too.
   private var ownNames: [String] {
     Set(text.matches(of: /vault_[a-z]+/).map { String($0.output) }).sorted()
   }

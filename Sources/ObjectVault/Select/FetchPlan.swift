@@ -1,12 +1,24 @@
-// Plans of fetches: their SQL, which fetches that differ only in values share. The plans are cached by
+// Plans of fetches. Fetches that differ only in values share the SQL of one plan. The plans are cached by
 // the shape of the predicates.
 
 internal import CipherSQLite
 private import Synchronization
 
 /// What a fetch selects.
-enum Selection: UInt8 {
+enum Selection: Hashable {
   case objects, ids, count, existence
+  case columns(ColumnSelection)
+
+  /// A number for the key of a plan; nil for columns, which differ by more than a number.
+  fileprivate var number: UInt? {
+    switch self {
+    case .objects: 0
+    case .ids: 1
+    case .count: 2
+    case .existence: 3
+    case .columns: nil
+    }
+  }
 }
 
 /// The SQL of a fetch. Each question mark has a value, or the index of the captured value to use.
@@ -43,9 +55,11 @@ final class FetchPlan: Sendable {
 }
 
 extension FetchParameters {
-  /// Whether the request is one IN with a list, without a window. The list may be one of ids.
+  /// Whether the request is a single IN with a list, without a window and without excluded rows. The list
+  /// may consist of ids.
   fileprivate var isSingleList: Bool {
-    guard conditions.count == 1, !isWindow, !excludesPending, case .isIn = conditions[0].node else {
+    guard conditions.count == 1, !isWindow, !excludesPending, firstsOf == nil, case .isIn = conditions[0].node
+    else {
       return false
     }
     return true
@@ -64,6 +78,7 @@ final class FetchPlans: Sendable {
     let isOffset: Bool
     let includesSubentities: Bool
     let excludesPending: Bool
+    let firstsOf: Int?
     let templates: [ObjectIdentifier]
     let sort: [FetchParameters.SortKey]
   }
@@ -75,11 +90,13 @@ final class FetchPlans: Sendable {
     let details: UInt
 
     init?(_ selection: Selection, _ request: FetchParameters) {
-      guard request.conditions.count == 1, request.sort.isEmpty, let template = request.conditions[0].template
+      guard request.conditions.count == 1, request.sort.isEmpty, request.firstsOf == nil,
+        let number = selection.number,
+        let template = request.conditions[0].template
       else { return nil }
       self.template = UInt(bitPattern: ObjectIdentifier(template))
       details =
-        UInt(selection.rawValue) | (request.limit != nil ? 8 : 0) | (request.offset > 0 ? 16 : 0)
+        number | (request.limit != nil ? 8 : 0) | (request.offset > 0 ? 16 : 0)
         | (request.includesSubentities ? 32 : 0) | (request.excludesPending ? 64 : 0)
     }
 
@@ -95,8 +112,8 @@ final class FetchPlans: Sendable {
     let templates: [PredicateTemplate]
   }
 
-  /// The number of plans that are kept. A program has few shapes; more of them are generated at run time,
-  /// and not worth caching.
+  /// The maximum number of plans that are kept. A program has few shapes. If there are more, they are
+  /// generated at run time and are not worth caching.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
@@ -104,7 +121,8 @@ final class FetchPlans: Sendable {
   /// plans are not cached.
   private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
-  // A number and not an address, which could be that of the plans of a store that was closed.
+  // Plans are identified by a number and not by their address, which the plans of a closed store may have
+  // had.
   private static let count = Atomic(0)
   /// A number that identifies these plans to templates, unique in the process.
   private let currentNumber = Atomic(newNumber)
@@ -160,7 +178,7 @@ final class FetchPlans: Sendable {
     return Key(
       selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
       includesSubentities: request.includesSubentities, excludesPending: request.excludesPending,
-      templates: templates, sort: request.sort)
+      firstsOf: request.firstsOf, templates: templates, sort: request.sort)
   }
 
   /// Returns the SQL of a request on this entity.
@@ -185,7 +203,12 @@ final class FetchPlans: Sendable {
       case .count where request.isWindow:
         SelectStatement.count(of: try compiler.select("1", request, isOrdered: false))
       case .count: try compiler.select("count(*)", request, isOrdered: false)
+      case .columns(let columns): try compiler.select(columns, request)
       }
+    if case .columns(let selection) = selection {
+      // Rows of aggregates are few, and cannot be passed to a function inside the same statement.
+      return try compiler.plan(statement, columnCount: selection.isGrouped ? nil : selection.columns.count)
+    }
     let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
     // In a shared table, the ids of a list may be those of other entities' rows, so such a list is not
     // run as `listed`. With descendants, one column is computed, the number of the row's entity.
@@ -200,8 +223,8 @@ final class FetchPlans: Sendable {
 
   // MARK: Ids first
 
-  /// Returns the look-up of a statement for whole rows, which finds the ids first; nil where that can
-  /// never help.
+  /// Returns the state with which a statement for whole rows can run in two parts, the ids first; nil
+  /// where that never helps.
   private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
     guard statement.condition != nil || !statement.order.isEmpty, statement.grouping.isEmpty,
       statement.columns.values.isEmpty

@@ -31,10 +31,12 @@ extension PredicateCompiler {
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
-    // The constant goes to the right side; of two constants, the text that may name a UUID or a date.
+    // The constant goes to the right side. If the right side already is a constant UUID or date, and the
+    // left side is a string, the sides are exchanged, so that a constant text is converted to the type of
+    // the other side.
     let isFlipped =
       b.constant == nil
-      ? a.constant != nil : a.type == .string && b.type?.traits.written != nil
+      ? a.constant != nil : a.constant != nil && a.type == .string && b.type?.traits.written != nil
     if isFlipped, let flipped = comparison.entry.flipped {
       (a, b, comparison) = (b, a, flipped)
     }

@@ -6,7 +6,7 @@ extension PredicateCompiler {
   /// Compiles a condition.
   /// - Parameters:
   ///   - isNegated: Whether to compile the opposite.
-  ///   - isNarrowed: Whether other conditions already reduce the rows to few by an index.
+  ///   - isNarrowed: Whether other conditions already reduce the rows to a few, which an index finds.
   mutating func condition(_ node: PredicateNode, isNegated: Bool, isNarrowed: Bool) throws -> Condition {
     switch node {
     case .constant(let value): return .constant(value != isNegated)
@@ -133,7 +133,7 @@ extension PredicateCompiler {
   }
 
   /// Returns whether the operand is the id of members that are found by their owner. A plus before the id
-  /// keeps the engine from searching a list of any length once for each owner.
+  /// keeps the engine from looking up each id of the list, however long, once for each owner.
   private func isOwnID(_ operand: PredicateOperand) -> Bool {
     guard case .path(let path) = operand, scopes.indices.contains(path.depth),
       scopes[path.depth].usableIndexSlots != nil
@@ -148,7 +148,7 @@ extension PredicateCompiler {
     return path.names.isEmpty || path.names == ["id"]
   }
 
-  /// Returns whether the element is a UUID or a date and the subject is a text. The text is then
+  /// Returns whether the element is a UUID or a date and the subject is a constant text. The text is then
   /// converted to the stored form of a UUID or a date.
   private func isWritten(_ constant: PredicateValue, as subject: CompiledOperand) -> Bool {
     constant.type?.traits.written != nil && subject.constant?.type == .string

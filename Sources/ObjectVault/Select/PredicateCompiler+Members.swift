@@ -72,7 +72,7 @@ extension PredicateCompiler {
     var steps: [Step] = []
     var link: Int?
     while let name = rest.first {
-      // The member's own id.
+      // `id` after a to-many is the member's own id.
       if name == "id", rest.count == 1, !steps.isEmpty { break }
       guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
       guard let relationship = entity.slots[slot].relationship else { break }
@@ -165,7 +165,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Returns whether an index finds the few objects of a depth for which the node may be true.
+  /// Returns whether the node can be true only for few objects of the scope at `depth`, and an index
+  /// finds them.
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
     switch node {
     case .and(let parts): parts.contains { isNarrow($0, depth: depth) }

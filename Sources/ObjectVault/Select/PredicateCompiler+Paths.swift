@@ -183,7 +183,7 @@ extension PredicateCompiler {
     var end = ResolvedPath(alias: scope.alias, entity: scope.entity, rest: names[...], needs: [])
     for index in names.indices {
       let name = names[index]
-      // The last step of `user.id` is the column user_id, which needs no join.
+      // `user` and `user.id` end at the column user_id, which needs no join.
       let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
       guard let slot = end.entity.slot(named: name), let relationship = end.entity.slots[slot].relationship,
         !relationship.isToMany, !isLast || relationship.isLookedUp

@@ -33,7 +33,8 @@ extension PredicateCompiler {
       return number(constant.stored, operand, to: type.numberKind, for: comparison)
     }
     if type == other { return .operand(operand, comparison) }
-    // A text can be compared with what is stored as text, and with types whose values a text can name.
+    // A constant text can be compared with a UUID or a date, to whose stored form it is converted, and
+    // with a URL; a string can be compared with a constant URL or UUID.
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
       throw mismatch(subject, with: operand)
     }
@@ -194,7 +195,7 @@ extension PredicateCompiler {
   }
 }
 
-/// A fast check for constants that can be compared with an operand without conversion or error. Mostly
+/// A fast check for constants that can be compared with an operand without conversion or error. Usually
 /// all constants of a long list pass the check, and need no other one.
 struct PlainConstants {
   private let entity: String?

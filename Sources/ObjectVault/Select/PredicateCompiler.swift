@@ -1,7 +1,8 @@
 // Compiles a condition tree to a SelectStatement with its values. It is pure: it uses no connection, no
 // clock and no files.
-//   +Conditions    logic, lists          +Comparisons  two operands        +Types  conversions
-//   +Paths         operands, to-ones     +Members      to-manys
+// +Conditions    logic, lists          +Comparisons  two operands        +Types  conversions
+// +Paths         operands, to-ones     +Members      to-manys
+// +Calculations  calculations, functions
 //
 // SQL's logic has three values, a predicate's has two. A NOT is moved down to the comparisons, where it
 // becomes the opposite operator, or `IS NOT 1`, which is true for NULL. So NULL counts as false
@@ -15,13 +16,13 @@ struct PredicateCompiler {
   struct Scope {
     let entity: EntityMapping
     let alias: Int
-    /// The names that precede those of each path: the rest of the quantifier's path after its last
-    /// to-many.
+    /// The names that are put before each path of this scope: what follows the last to-many in the
+    /// quantifier's path.
     var prefix: [String] = []
     /// The slots whose indexes the engine may use to find rows; nil for all.
     ///
     /// When the rows are found by the link to the surrounding statement, these are the slots that follow
-    /// the link in the link's index. Another index would find rows of all owners.
+    /// the link in the indexes that begin with it. Another index would find rows of all owners.
     var usableIndexSlots: Set<Int>?
     /// The number of the scope's tables without its joins.
     var tableCount = 1
@@ -61,7 +62,7 @@ struct PredicateCompiler {
   /// ``PackedList/threshold`` constants; nil otherwise.
   var listedIDs: [Int64]?
   /// Whether the SQL is the same for other values of the same types.
-  private var isReusable = true
+  private(set) var isReusable = true
 
   init(_ entity: EntityMapping) { scopes = [Scope(entity: entity, alias: 0)] }
 
@@ -76,6 +77,9 @@ struct PredicateCompiler {
   mutating func dependsOnValues(_ sql: SQL) {
     if !sql.replaceable.isEmpty { isReusable = false }
   }
+
+  /// Records that the SQL contains constants that a plan's key does not tell apart.
+  mutating func dependsOnConstants() { isReusable = false }
 
   var entityName: String { scopes[0].entity.name }
 
@@ -94,10 +98,17 @@ struct PredicateCompiler {
   mutating func select(_ columns: SQL, _ request: FetchParameters, isOrdered: Bool = true) throws
     -> SelectStatement
   {
+    guard request.sort.count <= PredicateError.maximumSortKeys else {
+      throw failure(
+        "it has \(request.sort.count) sort keys, and at most \(PredicateError.maximumSortKeys) are allowed")
+    }
+    if let slot = request.firstsOf {
+      return try selectFirsts(of: slot, columns, request, isOrdered: isOrdered)
+    }
     var filter = try filter(request)
-    // In a shared table, a condition on the entity's column selects the rows. The engine may use this
-    // column's index for a single entity, because the index returns its rows in the order of their ids;
-    // and where the order does not matter. It must not where another index finds fewer rows.
+    // In a shared table, a condition on the entity column selects the rows. The engine may use the index
+    // of that column where the order does not matter, and for a single entity, whose rows the index
+    // returns in the order of their ids. It must not use that index where another one finds fewer rows.
     let entity = scopes[0].entity
     if entity.isInHierarchy {
       let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
@@ -119,7 +130,7 @@ struct PredicateCompiler {
       // serves for both.
       if let last = request.sort.last, last.names != ["id"] {
         // After a to-one no index can serve, and the plus keeps the engine from trying.
-        let id: SQL = last.names.count == 1 ? "t0.\"id\"" : "+t0.\"id\""
+        let id: SQL = last.names.count == 1 || scopes[0].joins.isEmpty ? "t0.\"id\"" : "+t0.\"id\""
         statement.order.append(.init(expression: id, isDescending: last.isDescending))
       }
     }
@@ -128,7 +139,7 @@ struct PredicateCompiler {
     if request.isWindow {
       // Without sort keys, pages of all rows must not overlap either: the order of the ids costs nothing
       // there.
-      if isOrdered, statement.order.isEmpty, statement.condition == nil, statement.joins.isEmpty {
+      if isOrdered, statement.order.isEmpty, statement.condition == nil {
         statement.order.append(.init(expression: "t0.\"id\"", isDescending: false))
       }
       // SQLite has no OFFSET without LIMIT; -1 means no limit.
@@ -141,9 +152,9 @@ struct PredicateCompiler {
     return statement
   }
 
-  /// Checks that a sort key has one value.
-  /// - Throws: ``StoreError/predicate(_:)`` for a sort key whose path contains a to-many.
-  private func requireOneValue(_ names: [String]) throws {
+  /// Checks that a path has one value for each object.
+  /// - Throws: ``StoreError/predicate(_:)`` for a path that contains a to-many.
+  func requireOneValue(_ names: [String]) throws {
     var entity = scopes[0].entity
     for name in names {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
@@ -151,8 +162,8 @@ struct PredicateCompiler {
       }
       guard !relationship.isToMany else {
         throw failure(
-          "\(entity.name).\(name) is a to-many, but a sort needs one value for each object; sort by an "
-            + "attribute, also of a to-one, or sort the fetched objects by \(name).count")
+          "\(entity.name).\(name) is a to-many, but a sort, a value and a group need one value for each object; "
+            + "use an attribute, also of a to-one, or the fetched objects and their \(name).count")
       }
       entity = relationship.destination
     }
@@ -177,10 +188,11 @@ struct PredicateCompiler {
 
   /// Returns the plan of a statement.
   /// - Parameters:
-  ///   - columnCount: The number of columns, if the statement is for whole rows.
+  ///   - columnCount: The number of columns, if the rows may be handed over; nil otherwise.
   ///   - columnsAreNames: Whether no column is computed.
   ///   - ids: The ids of the rows, if the request is only a list of ids.
-  ///   - lookup: Returns the look-up of the ids for the text of the statement.
+  ///   - lookup: Returns the state with which the statement with this text can run in two parts, the ids
+  ///     first; nil where that never helps.
   mutating func plan(
     _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false, ids: [Int64]? = nil,
     lookup: (String) -> LateLookup? = { _ in nil }
@@ -189,8 +201,8 @@ struct PredicateCompiler {
     let bindings = sql.bindings
     guard bindings.count <= PredicateError.maximumValues else {
       throw failure(
-        "it has \(bindings.count) values; at most \(PredicateError.maximumValues) are allowed, but one IN "
-          + "can have many more"
+        "it has \(bindings.count) values, and at most \(PredicateError.maximumValues) are allowed; put the "
+          + "values of one property into one IN, whose list can have \(PredicateError.maximumListCount)"
       )
     }
     var form =
@@ -235,33 +247,5 @@ struct PredicateCompiler {
 extension PredicateCompiler.Join {
   fileprivate func joined(_ kind: SelectStatement.Join.Kind) -> SelectStatement.Join {
     .init(kind: kind, table: entity.table, alias: alias, condition: condition)
-  }
-}
-
-/// The parameters of a fetch.
-struct FetchParameters: Sendable {
-  struct SortKey: Sendable, Hashable {
-    let names: [String]
-    let isDescending: Bool
-  }
-  var conditions: [FetchCondition] = []
-  var sort: [SortKey] = []
-  var prefetch: [[String]] = []
-  var limit: Int?
-  var offset = 0
-  /// Whether objects of descendants are found, too.
-  var includesSubentities = true
-  /// Whether the rows that ``Connection/withPendingRows(_:_:)`` sets are excluded.
-  var excludesPending = false
-  /// The error of an invalid key path, which the fetch throws when it runs.
-  var failure: StoreError?
-
-  /// Whether only a part of the results is fetched.
-  var isWindow: Bool { limit != nil || offset > 0 }
-
-  /// Adds a condition.
-  mutating func add(_ condition: consuming FetchCondition) {
-    // An array of one element, which most requests have, is allocated at once and does not grow.
-    if conditions.isEmpty { conditions = [condition] } else { conditions.append(condition) }
   }
 }

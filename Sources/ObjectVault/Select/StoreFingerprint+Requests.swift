@@ -16,7 +16,7 @@ extension StoreFingerprint {
         continue
       }
       // A small tree with shared parts may take very long to walk, so the limits are checked first. The
-      // compiler rejects a tree beyond them.
+      // compiler rejects a tree beyond the limits.
       if condition.template == nil, (try? condition.node.check()) == nil { continue }
       guard let value = condition.firstValue(where: { !admits($0.store) }),
         case .integer(let id) = value.stored
@@ -31,52 +31,9 @@ extension StoreFingerprint {
 }
 
 extension FetchCondition {
-  /// Returns the first constant for which `test` is true. In a template the constants of the tree are
-  /// those of the first predicate of its shape, so the captured values are used instead.
+  /// Returns the first constant for which `test` is true. A template's tree has variables in place of the
+  /// captured values, so the captured values are searched instead of the tree.
   fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
     template == nil ? node.firstValue(where: test) : values.first(where: test)
-  }
-}
-
-extension PredicateNode {
-  /// Searches without recursion, because the tree may be as deep as memory allows.
-  fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
-    var nodes = [self]
-    while let node = nodes.popLast() {
-      let operands: [PredicateOperand]
-      switch node {
-      case .constant: continue
-      case .and(let parts), .or(let parts):
-        nodes += parts
-        continue
-      case .not(let inner), .quantified(_, _, let inner):
-        nodes.append(inner)
-        continue
-      case .truth(let operand): operands = [operand]
-      case .comparison(let left, _, let right, _): operands = [left, right]
-      case .between(let operand, let low, let high): operands = [operand, low, high]
-      case .isIn(let operand, let list, _):
-        if let found = operand.firstValue(where: test) { return found }
-        operands = list
-      }
-      for operand in operands { if let found = operand.firstValue(where: test) { return found } }
-    }
-    return nil
-  }
-}
-
-extension PredicateOperand {
-  fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
-    if case .value(let value) = self { return test(value) ? value : nil }
-    var operands = [self]
-    while let operand = operands.popLast() {
-      switch operand {
-      case .value(let value): if test(value) { return value }
-      case .variable, .path, .count: break
-      case .arithmetic(let left, _, let right), .coalesce(let left, let right): operands += [right, left]
-      case .call(_, let arguments): operands += arguments.reversed()
-      }
-    }
-    return nil
   }
 }

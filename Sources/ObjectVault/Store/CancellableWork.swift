@@ -1,5 +1,6 @@
-// Cancels the work on a store when its task or its `Progress` is cancelled. All functions that create,
-// open, plan or migrate a store use `cancellable`, so each of them reacts to either cancellation.
+// Cancels the work on a store when its task or its `Progress` is cancelled. All asynchronous functions
+// that create, open, plan or migrate a store use `cancellable`, so each of them reacts to either
+// cancellation.
 
 package import CipherSQLite
 package import Foundation
@@ -7,8 +8,9 @@ package import Foundation
 /// Runs blocking work as ``LargeStackThread/run(_:)`` does, and cancels its run when the task or
 /// `progress` is cancelled.
 ///
-/// The app's own cancellation handler of the progress is still called, and is set again afterwards.
-/// Cancelling the task also cancels the progress, so that a view of the progress shows it.
+/// The app's own cancellation handler of the progress is still called, and is set again afterwards,
+/// unless the progress or the task was cancelled. Cancelling the task also cancels the progress, so that
+/// a view of the progress shows it.
 /// - Parameters:
 ///   - run: The run to cancel.
 ///   - progress: A progress that is used by one run at a time.
@@ -29,7 +31,7 @@ package func cancellable<Result: Sendable>(
 }
 
 /// Observes the cancellation of a `Progress`. Replaces the progress's own handler, calls that handler
-/// too, and sets it again at the end.
+/// too, and sets it again at the end if nothing was cancelled.
 private struct ProgressListener {
   private enum State { case listening, told, over }
   private let progress: Progress
@@ -39,8 +41,8 @@ private struct ProgressListener {
   init(_ progress: Progress, cancelling run: CancellableRun) {
     let (former, state) = (progress.cancellationHandler, Locked(State.listening))
     (self.progress, self.former, self.state) = (progress, former, state)
-    // Foundation immediately calls a handler that is set on a cancelled progress, and the app's handler
-    // has been called already.
+    // No handler is set: Foundation would call it immediately, and it would in turn call the app's
+    // handler, which has been called already.
     guard !progress.isCancelled else {
       state.withLock { $0 = .told }
       run.cancel()

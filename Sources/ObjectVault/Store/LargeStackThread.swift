@@ -1,6 +1,6 @@
-// Threads with large stacks, for work that compiles deep SQL expressions. The engine reads an expression by
-// recursion, up to 1000 levels deep (SQLITE_MAX_EXPR_DEPTH). That needs more than 512 KiB of stack. Threads
-// that an app creates, and Dispatch's on some systems, may have only 512 KiB.
+// Threads with large stacks, for work that compiles deep SQL expressions. The engine reads an expression
+// by recursion, up to 1000 levels deep (SQLITE_MAX_EXPR_DEPTH). That needs more than 512 KiB of stack.
+// Threads that an app creates, and Dispatch's on some systems, may have only 512 KiB.
 
 internal import CipherSQLite
 private import Dispatch

@@ -8,13 +8,13 @@ private import Foundation
 package enum RunWait: Sendable, Hashable {
   /// Another process migrates the store. The busy timeout does not limit this wait.
   case migration
-  /// Another connection has a lock. The wait is limited by the busy timeout, in seconds.
+  /// Another connection has a lock. `seconds` is the busy timeout, which limits the wait.
   case lock(seconds: Double)
 }
 
 /// The waiting of one run, on one thread.
 final class LockWaiting {
-  /// A lock for a single commit is too short to be reported.
+  /// Waits up to this long are not reported: the lock for a single commit takes less time.
   private static let silentSeconds = 0.5
 
   private let path: String

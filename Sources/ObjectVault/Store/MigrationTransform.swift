@@ -47,7 +47,7 @@ public struct MigrationTransform: Sendable {
   /// If the step declares what it `reads` or `writes`, it is an error to read any other property by its
   /// name or to change anything else. Conditions of fetches are not checked against the declaration, nor
   /// are reads of objects that the function itself created. Moving members of an ordered relationship
-  /// counts as reading it.
+  /// in place, as `swapAt` does, also reads the relationship.
   /// - Parameters:
   ///   - name: The name by which steps call it.
   ///   - body: Gets the object, and the context that saves the batch. It may be called again for the same

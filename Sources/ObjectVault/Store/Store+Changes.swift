@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension Store {
-  /// The commits of this store from now on, in their order and without gaps.
+  /// The commits of this store from now on, in their order. Omitted commits are reported.
   ///
   /// ```swift
   /// var seen = 0
@@ -22,7 +22,7 @@ extension Store {
   ///
   /// While there is a consumer, a save reads the rows that it will delete, and needs memory in proportion
   /// to what it writes.
-  /// - Parameter limit: How many changed objects and links may wait.
+  /// - Parameter limit: How many changed objects, links and places may wait.
   /// - Returns: A sequence for one consumer.
   public func changes(bufferingUpTo limit: Int = 100_000) -> StoreChanges {
     StoreChanges(ChangeQueue(core.feed, capacity: max(0, limit)))
@@ -37,8 +37,10 @@ extension Store {
   /// - Parameter changes: The changes to write.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` if an object differs from what
   ///   the changes expect, or cannot become what they state: a value of another type than the property's,
-  ///   an object that occurs twice, an id above 2^62, a reference to a missing row, a unique value that
-  ///   another object has; ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
+  ///   an object that occurs twice, a new object with an id below 1 or above 2^62 - 1, a reference to a
+  ///   missing row, a unique value that another object has; ``StoreError/unknownEntity(name:)``;
+  ///   ``StoreError/validation(_:)`` if a trigger prevents a change or a rule outside the model refuses a
+  ///   link; ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }

@@ -1,4 +1,5 @@
 // Copies of the store in other files: encrypted copies, a plain one, and stores created from plain files.
+// Also restores backups, and converts a store to other cipher settings.
 
 public import CipherSQLite
 public import Foundation
@@ -48,7 +49,7 @@ extension Store {
   /// Encrypts a plain SQLite file into a new file.
   ///
   /// This reverses ``exportPlaintext(to:progress:)``, and is the first step to import the file of another
-  /// library. The plain file stays; delete it when the new one is in use.
+  /// library. The plain file stays; delete it once the new one has replaced it.
   /// - Parameters:
   ///   - plaintext: The plain file.
   ///   - url: The new file.

@@ -1,4 +1,5 @@
-// Rollbacks to an earlier version, by the steps of the program or those that the store carries.
+// Rollbacks to an earlier version, by the steps of the program or those that the store carries. Also
+// reads the history and the carried steps.
 
 public import CipherSQLite
 public import Foundation
@@ -9,8 +10,8 @@ extension Store {
   ///
   /// Each step is rolled back by its `[down]` section, or by what is derived from its operations
   /// (``MigrationStep/rollback(from:)``). A step that is not among `migrations`, or that was edited since
-  /// it ran, is rolled back by what the store carries: a program with fewer steps can thus return a store
-  /// that a newer program has migrated.
+  /// it ran, is rolled back by what the store carries: a program with fewer steps can thus roll back a
+  /// store that a newer program has migrated.
   ///
   /// The checks, the backup copy before the run, the waiting for other processes, and the effect on other
   /// processes that have the store open (``StoreError/storeMigratedElsewhere(file:)``) are those of
@@ -138,8 +139,8 @@ extension Store {
   /// Reads the steps that a store carries: those that ran, and their rollbacks. Writes nothing.
   ///
   /// A program that began with ``Store/Migrations/automatic`` can write their ``MigrationStep/text`` to
-  /// files named ``MigrationStep/fileName``, and continue with those files. The author's text in the
-  /// header of a step is not carried.
+  /// files named ``MigrationStep/fileName``, and continue with those files. The `note` in the header
+  /// of a step is not carried.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.

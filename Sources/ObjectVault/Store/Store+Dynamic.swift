@@ -19,6 +19,7 @@ extension Store {
   ///   - configuration: Cache, readers, time-outs.
   /// - Returns: The open store.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/otherFormat(file:found:supported:)``,
+  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)``,
   ///   ``StoreError/schemaDrift(file:differences:)`` if the tables differ from the model; ``SQLError``
   ///   for file and key, such as `SQLError.notFound`.
   public static func open(at url: URL, key: Key, configuration: Configuration = Configuration()) async throws

@@ -1,4 +1,5 @@
-// Running steps without classes, and inspecting a store without steps, as tools do.
+// Running and planning steps and creating a store without classes, and inspecting a store without steps,
+// as tools do.
 
 public import CipherSQLite
 public import Foundation
@@ -105,8 +106,8 @@ extension Store {
   ///
   /// The plan makes the checks of rows that pending steps will make (``MigrationPlan/refusals``), which
   /// reads the tables concerned: for new unique indexes, for properties that become required or get a
-  /// narrower type, for to-manys of which one member remains, for rows that move, and for what steps
-  /// `require`. Checks of data that an earlier step changes first are not possible, and are listed
+  /// narrower type, for to-manys that become to-ones, for rows that move, and for what steps `require`.
+  /// Checks of data that an earlier step changes first are not possible, and are listed
   /// (``MigrationPlan/Step/unasked``).
   /// - Parameters:
   ///   - url: The store.
@@ -168,17 +169,19 @@ package struct StoreInfo {
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
 
   /// Reads the state of a store.
-  /// - Throws: ``StoreError/notAStore(file:)``.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``.
   package init(_ connection: Connection) throws {
     history = try StoreHistory.read(connection)
     model = try history.model()
   }
 
-  /// Returns a query for rows of an entity.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
-  package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
+  /// Returns a query for the rows of a request.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``,
+  ///   and the errors of an invalid request.
+  package func rows(of request: ObjectRequest<DynamicObject>, in connection: Connection) throws -> EntityRows
+  {
     try requireKnownFormat(file: connection.path)
-    return try EntityRows(model, entity: entity)
+    return try EntityRows(model, request)
   }
 
   /// Returns the number of objects of an entity, without its subentities.
@@ -224,8 +227,8 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
-  ///   - progress: If any step writes rows, counts these rows, plus one unit for each step. Cancelling it
-  ///     or the task ends the work.
+  ///   - progress: Counts the rows that steps write, plus one unit for each step; counts nothing if no
+  ///     step writes rows. Cancelling it or the task ends the work.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`; ``StoreError``;
   ///   `CancellationError`. No file is left then.
   public static func create(

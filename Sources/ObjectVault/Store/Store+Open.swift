@@ -46,11 +46,12 @@ extension Store {
     /// model, opening creates the step and runs it.
     ///
     /// Opening creates a step only for changes that lose nothing and can be rolled back: new entities,
-    /// properties that are optional or have a default, relationships, indexes, other defaults and delete
-    /// rules, properties that become optional, and properties that are renamed, if the class declares the
-    /// former name. Any other change is refused with ``StoreError/notAutomatic(file:reasons:lines:)``,
-    /// which has the lines to write. The created step is ``Store/Opening-swift.struct/automaticStep``. To
-    /// continue with files, take all steps of the store from ``Store/carriedSteps(at:key:profile:)``.
+    /// properties that are optional or have a default, relationships, indexes, changed defaults and
+    /// delete rules, properties that become optional, and properties that are renamed, if the class
+    /// declares the former name. Any other change is refused with
+    /// ``StoreError/notAutomatic(file:reasons:lines:)``, which has the lines to write. The created step
+    /// is ``Store/Opening-swift.struct/automaticStep``. To continue with files, take all steps of the
+    /// store from ``Store/carriedSteps(at:key:profile:)``.
     public static let automatic = Migrations(source: .carried)
   }
 

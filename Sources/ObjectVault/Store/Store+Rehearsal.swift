@@ -18,16 +18,16 @@ extension Store {
   ///
   /// The copy is encrypted with the store's key, in a folder that only this user can read, below the
   /// folder of temporary files (`TMPDIR`), and is removed at the end. The store does not change, and
-  /// other connections can use it meanwhile. The rehearsal takes as long as the run itself, and the time
-  /// of copying. All losses are allowed.
+  /// other connections can use it meanwhile. The rehearsal takes as long as the run itself, plus the
+  /// time of copying. All losses are allowed.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
-  ///   - progress: Counts the rows that steps rewrite, and one for each step. Cancelling it or the task
-  ///     ends the run.
+  ///   - progress: Counts the rows that steps rewrite, plus one unit for each step. Cancelling it or the
+  ///     task ends the run.
   /// - Returns: The result.
   /// - Throws: As ``plan(at:key:migrations:profile:busyTimeout:)``; `SQLError.diskFull` if the folder of
   ///   temporary files has no room for the copy and what the steps write. An error of the steps

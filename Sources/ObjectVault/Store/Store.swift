@@ -34,8 +34,8 @@ public final class Store: Sendable {
     /// an existing file they are tried first. Default nil.
     public var profile: CipherProfile?
     /// Whether opening makes the encrypted copy that a pending step requests:
-    /// `notes.store.v6-TIME.backup` in the folder of the store. The last two copies are kept; one that is
-    /// open in a process is removed later. Default `true`.
+    /// `notes.store.v6-TIME.backup` in the folder of the store. The last two copies are kept; an older
+    /// copy that a process has open is removed later. Default `true`.
     public var makesBackups = true
     /// The number of openings, with no step to run, after which such a copy is deleted: by then it is
     /// clear whether the steps did what was intended. Default nil: the last two copies stay until newer
@@ -52,8 +52,9 @@ public final class Store: Sendable {
     /// By default all steps are one transaction: the store gets all of them or none. With this setting a
     /// failure, a cancellation or a kill leaves the store at the version after the last complete step.
     /// Other programs may open the store meanwhile (``StoreError/stopped(atVersion:by:)``), and the next
-    /// opening continues from there. Each such opening makes a backup before its first step. The backup
-    /// of the first of these openings is kept along with the newest one.
+    /// opening continues from there. Each such opening makes a backup before its first step, if one of
+    /// its steps requests it. The backup of the first of these openings is kept along with the newest
+    /// one.
     public var commitsEachStep = false
 
     /// Creates the default settings.

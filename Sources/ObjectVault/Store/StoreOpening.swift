@@ -72,7 +72,7 @@ struct StoreOpening: Sendable {
       }
     }
     // Closed after the pool has opened its connections: closing the last connection removes the
-    // write-ahead log, and creating it again would take longer than everything else here.
+    // write-ahead log, and the pool would have to create it again.
     defer { opened.connection.close() }
     let core = Store.core(file, mapping: mapping, classes: classes, storeState: opened.storeState)
     let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
@@ -151,7 +151,7 @@ struct StoreOpening: Sendable {
     }
   }
 
-  /// The number of attempts while other programs change the steps.
+  /// The maximum number of attempts while other programs change the steps.
   private static let maximumAttempts = 20
 
   /// Runs the steps that a store lacks.

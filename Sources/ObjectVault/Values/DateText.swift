@@ -6,8 +6,8 @@ enum DateText {
   /// Returns the seconds from 2001-01-01 00:00 UTC, as dates are stored; nil when the text is not a date.
   ///
   /// `YYYY-MM-DD` is midnight UTC. A time may follow after a `T` or a space: `HH:MM`, optionally seconds
-  /// and a fraction, then `Z` or an offset. The offset is required: without it the moment would depend on
-  /// the time zone.
+  /// and a fraction, then `Z` or an offset. A time without either is rejected, because the moment would
+  /// depend on the time zone.
   static func seconds(_ text: String) -> Double? {
     var rest = Array(text.utf8)[...]
     guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),

@@ -13,7 +13,7 @@ struct DecimalText: Equatable {
 
   /// The number of digits that every `Decimal` can hold.
   static let maximumDigits = 38
-  /// The powers of ten of the last digit that every `Decimal` can have.
+  /// The powers of ten that the last digit of a `Decimal` can have.
   private static let powers = -128...127
 
   init() {}
@@ -58,8 +58,8 @@ struct DecimalText: Equatable {
     self.init(isNegative, digits, lowest: powerSign * power - max(fraction, 0))
   }
 
-  /// Returns whether a text has the stored form of a decimal: digits with an optional point between
-  /// digits, no exponent.
+  /// Returns whether a text has the stored form of a decimal: an optional minus sign, digits with an
+  /// optional point between them, no exponent.
   static func isStored(_ text: String) -> Bool {
     let parts = (text.hasPrefix("-") ? text.dropFirst() : text[...]).utf8.split(
       separator: 0x2E, maxSplits: 1, omittingEmptySubsequences: false)
@@ -180,7 +180,11 @@ struct DecimalText: Equatable {
     return isTooLarge ? nil : result
   }
 
-  private static func sum(_ a: DecimalText, and b: DecimalText) -> DecimalText {
+  /// Whether a `Decimal` can hold the number exactly.
+  var isRepresentable: Bool { rounded() == self }
+
+  /// Returns the exact sum, of any length.
+  static func sum(_ a: DecimalText, and b: DecimalText) -> DecimalText {
     let low = min(a.digits.isEmpty ? b.lowest : a.lowest, b.digits.isEmpty ? a.lowest : b.lowest)
     let (left, right) = (a.digits(downTo: low), b.digits(downTo: low))
     if a.isNegative == b.isNegative {

@@ -26,8 +26,8 @@ final class FoldTable: Sendable {
     foldsCase = options.contains(.caseInsensitive)
   }
 
-  /// Returns the folded text; nil when it contains an `needsContext` character, and must be folded as a
-  /// whole.
+  /// Returns the folded text; nil when the text contains a `needsContext` character, and must be folded
+  /// as a whole.
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []

@@ -4,14 +4,14 @@
 private import Foundation
 
 enum JSONForm {
-  /// Returns whether a text is JSON without spaces and escaped slashes, with the keys of each object in
-  /// order.
+  /// Returns whether a text is JSON without white space between its parts, without escaped slashes, and
+  /// with the keys of each object in order.
   static func isStored(_ text: String) -> Bool {
     guard (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil else {
       return false
     }
     let bytes = Array(text.utf8)
-    // For each open object or array: whether a key is next, and the last key.
+    // For each open object or array: whether it is an object, whether a key is next, and the last key.
     var open: [(isObject: Bool, isKeyNext: Bool, key: [UInt8]?)] = []
     var index = 0
     while index < bytes.count {

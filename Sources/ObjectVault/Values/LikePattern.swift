@@ -1,8 +1,9 @@
-// Matching of LIKE patterns, in time proportional to the length of the text. For a run with question
-// marks, that time is multiplied by a 64th of the run's length.
+// Matching of LIKE patterns, in time proportional to the length of the text. A run is a part of the
+// pattern between stars. For a run with question marks, the time is multiplied by a 64th of the run's
+// length, rounded up.
 
-/// A parsed LIKE pattern. `*` matches any run of characters and `?` any one code point. A backslash makes
-/// the next character literal; at the end of the pattern it is literal itself.
+/// A parsed LIKE pattern. `*` matches any number of characters and `?` any one code point. A backslash
+/// makes the next character literal; at the end of the pattern it is literal itself.
 struct LikePattern {
   let source: String
   /// The runs between the stars, in order.

@@ -8,6 +8,6 @@ public struct StringOptions: OptionSet, Sendable, Hashable, Codable {
   public init(rawValue: Int) { self.rawValue = rawValue }
   /// `[c]`: ignores case, by Unicode's full case folding.
   public static let caseInsensitive = StringOptions(rawValue: 1)
-  /// `[d]`: ignores combining marks, after canonical decomposition.
+  /// `[d]`: ignores nonspacing marks, after canonical decomposition.
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
 }

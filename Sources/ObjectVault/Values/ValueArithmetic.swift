@@ -77,7 +77,8 @@ enum ValueArithmetic {
 
   // MARK: Order
 
-  /// Compares two numbers of any types by value; nil when one of them is not a number.
+  /// Compares two numbers of any types by value; nil when one of the values is no number. Neither may be
+  /// NaN.
   static func compareNumbers(_ left: SQLValue, with right: SQLValue) -> Int? {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): return a < b ? -1 : a > b ? 1 : 0
@@ -92,8 +93,8 @@ enum ValueArithmetic {
     }
   }
 
-  /// Compares two values as the engine does without a collation: numbers, then text by its bytes, then
-  /// blobs.
+  /// Compares two values as the engine does without a collation: first NULL, then numbers, then text and
+  /// at last blobs, both by their bytes.
   static func compareStored(_ left: SQLValue, with right: SQLValue) -> Int {
     switch (left, right) {
     case (.text(let a), .text(let b)): return compareBytes(a.utf8, with: b.utf8)

@@ -15,12 +15,12 @@ enum BaselineCommand: Command {
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
-    "import Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as a",
-    "plain number: Note.rank= (nothing after the =)")
+    "Note.owner=Person imports Note.owner as a to-one to Person; Note.rank= (nothing after",
+    "the =) keeps Note.rank as a plain number; repeatable")
   static let options =
     [
       Option.migrations,
-      Option("--to", value: "N", "the version that the tables have; its steps are recorded and do not run"),
+      Option("--to", value: "N", "the version that the tables have; steps 1 to N are recorded, not run"),
       Option.allow, toOne, Option.yes,
     ] + Option.store + Option.newKey + [Option.newCipher]
   static let help = """
@@ -28,18 +28,19 @@ enum BaselineCommand: Command {
       store-migrate schema import legacy.db                      writes the first step and the classes
       store-migrate baseline legacy.db notes.store --to 1        prompts twice for the new key
       store-migrate baseline old.sqlcipher notes.store --to 1 --key-file old.txt --new-key-file new.txt
-      store-migrate baseline tables.store --to 3                 in place: it has the tables of step 3
+      store-migrate baseline tables.store --to 3                 in place: the file has the tables of step 3
 
     Imports the rows of an SQLite or SQLCipher file, also of Core Data or SwiftData, into a new encrypted
-    store. The rows keep their ids. The file does not change. The case of names in the steps may differ from
-    the file. The command checks the number of rows, their types and their references before it creates the
-    store. Steps 1 to N are recorded and do not run; `up` runs the later ones.
+    store. The rows keep their ids. The file does not change. Names in the steps and in the file may differ in
+    case. The command checks the number of rows, the types of their values, and their references before it
+    creates the store. Steps 1 to N are recorded and do not run; `up` runs the later ones. If the file is
+    encrypted, the store gets the file's key, unless a new key is given.
 
-    If data has no place in the store (`schema import` lists it), the command ends with 5, unless its loss is
-    allowed: --allow lossy:NAME for each, or --yes.
+    If data has no place in the store (`schema import` lists it), the command ends with 5, unless the loss is
+    allowed: by --allow lossy:NAME for each loss, by --yes, or by the answer yes.
 
     With one argument, an encrypted file whose tables match those of the steps becomes a store in place. No
-    row changes. A new store made from an encrypted file keeps the file's key, unless a new key is given.
+    row changes.
     """
 
   struct BaselineReport: Report {
@@ -53,7 +54,7 @@ enum BaselineCommand: Command {
     var description: String {
       var lines = SchemaImport.tableLines(tables) + left.map { "not imported: \($0)" }
       lines.append("\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s).")
-      if let file { lines.append("\(file) is unchanged. Delete it when the store is in use.") }
+      if let file { lines.append("\(file) is unchanged. Delete it once the store has replaced it.") }
       return lines.joined(separator: "\n")
     }
   }

@@ -1,5 +1,5 @@
 // The steps that a tool was built with. They are read at startup, but an error in them is thrown only
-// when a command needs them: `embed`, which rewrites Embedded.swift, has to run in spite of it.
+// when a command needs them: `embed`, which rewrites Embedded.swift, has to run in spite of the error.
 
 import ObjectVault
 

@@ -73,8 +73,8 @@ enum CheckCommand: Command {
     // False when rewriting would hide an edit of a released step, or when `embed` would refuse to
     // overwrite a file that it did not write.
     let isStale = !findings.isEmpty && (try? files.writable()) != nil
-    // `embed` cannot fix this. A list without the two marks is kept by hand: only `embed` itself mentions
-    // it.
+    // After `isStale`, because `embed` cannot fix a list that lacks one of its two comments. A list
+    // without both comments is kept by hand, and only `embed` itself mentions it.
     if case .lost(let manifest, let reason, hasMarks: true) = listing {
       findings.append(files.target.advice(manifest, reason))
     }

@@ -16,7 +16,7 @@ struct CommandAction: Sendable {
   let count: Int
   /// Whether the last argument may be repeated.
   var takesMore = false
-  /// The options of the action, in addition to those of every command.
+  /// The options of the action, in addition to those that every command takes.
   let options: [Option]
 }
 
@@ -27,8 +27,8 @@ protocol Command: Sendable {
   /// Alternative names of the command.
   static var aliases: [String] { get }
   static var group: CommandGroup { get }
-  /// The options of the command, in addition to those of every command. Its help and the overview list
-  /// them.
+  /// The options of the command, in addition to those that every command takes. The command's help and
+  /// the overview list them.
   static var options: [Option] { get }
   /// Whether the command works on an existing store. Only then may an error message state what became of
   /// the store.

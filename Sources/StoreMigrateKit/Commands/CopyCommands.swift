@@ -40,8 +40,8 @@ enum EncryptCommand: Command {
       store-migrate encrypt legacy.db notes.store --new-slots notes.keys --new-key-env NOTES_KEY
       store-migrate encrypt legacy.db notes.store --new-cipher rounds=1000000
 
-    Builds the encrypted file under a temporary name, compares schema, pragma values and every row, and then
-    renames it. The plain file does not change: delete it when the store is in use.
+    Builds the encrypted file under a temporary name, compares its schema, pragma values and rows with the plain
+    file, and then renames it. The plain file does not change: delete it once the store has replaced it.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -67,7 +67,7 @@ enum EncryptCommand: Command {
     bar.finish()
     return CopyReport(
       target, since: start,
-      note: "\(plain) still exists and is NOT encrypted. Delete it when the store is in use.")
+      note: "\(plain) still exists and is NOT encrypted. Delete it once the store has replaced it.")
   }
 }
 
@@ -84,7 +84,7 @@ enum ExportCommand: Command {
 
     Anyone who gets the new file can read it, so the command needs --yes or the answer yes. The file has
     mode 0600. It is a snapshot of the store. Other programs can write meanwhile if the store is in WAL mode;
-    otherwise they wait. With --immutable no lock is taken, for a store on a read-only disk.
+    otherwise they wait. For a store on a read-only disk, use --immutable, which takes no lock.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -117,8 +117,8 @@ enum BackupCommand: Command {
       store-migrate backup notes.store copy.store --new-key-file other.txt     with another key
 
     Other programs can write meanwhile if the store is in WAL mode; otherwise they wait. The copy opens with
-    the store's key, or with the new key if one is given. With --immutable no lock is taken, for a store on a
-    read-only disk.
+    the store's key, or with the new key if one is given. For a store on a read-only disk, use --immutable,
+    which takes no lock.
     """
 
   static func run(_ session: Session) async throws -> any Report {

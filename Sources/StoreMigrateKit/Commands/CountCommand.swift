@@ -29,7 +29,8 @@ enum CountCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
-    let rows = try session.entityRows(inspection.connection)
+    let rows = try StoreInfo(inspection.connection).rows(
+      of: session.request(), in: inspection.connection)
     return CountReport(entity: session.positional(1), count: try rows.count(inspection.connection))
   }
 }

@@ -40,8 +40,8 @@ enum CreateCommand: Command {
     let set = try session.target(of: all, isFresh: true).map { try all.upTo($0) } ?? all
     let path = session.storePath
     try session.requireFree(path)
-    // A new store has no rows for the steps' expressions to be computed on, so an invalid one would first
-    // fail in another store. Compiling all steps finds it here.
+    // A new store has no rows for which the steps' expressions are computed, so an invalid expression
+    // would fail only later, in a store with rows. Compiling all steps finds it here.
     let faults = try set.compileFaults()
     guard faults.isEmpty else {
       throw RefusedError(

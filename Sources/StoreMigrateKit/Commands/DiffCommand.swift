@@ -15,9 +15,9 @@ enum DiffCommand: Command {
       app-migrate diff
       app-migrate diff --rename User.name=fullName --json
 
-    app-migrate is your app's own build of this tool, with its classes inside; see "Building a tool with your
-    steps inside" in the documentation. Ends with 2 when the classes differ from the model of the steps. Needs
-    no store and no key. `new NAME --from-model` writes the same operations to the next file.
+    app-migrate is your app's own build of this tool, with the app's classes inside; see "Building a tool with
+    your steps inside" in the documentation. Ends with 2 when the classes differ from the model of the steps.
+    Needs no store and no key. `new NAME --from-model` writes the same operations to the next file.
     """
 
   struct DiffReport: Report {

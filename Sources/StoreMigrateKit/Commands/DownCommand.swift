@@ -27,12 +27,13 @@ enum DownCommand: Command {
     A step is rolled back by the [down] section of its file, or by the inverse of its operations. A step
     without a rollback ends the command with 5; `status` lists these steps. Values in properties and entities
     that the rollback removes are lost. Each loss must be allowed: by --allow lossy:NAME, by --yes, or by the
-    answer yes. As with `up`, rows that do not fit the result are refused.
+    answer yes. Like `up`, `down` is refused if rows do not fit the result.
 
-    The store contains the rollback of each step that ran. It is used when the file of a step is missing or
-    was edited since. So an older tool, or one without migrations, can roll back a newer store.
+    The store contains the rollback of each step that ran. This rollback is used when the file of the step is
+    missing, or was edited after the step ran. So an older tool, or one without migrations, can roll back a
+    newer store.
 
-    Backups and --tx step work as in `up`, with one exception: steps that squash folded into one are rolled
+    Backups and --tx step work as in `up`, with one exception: steps that `squash` folded into one are rolled
     back in one transaction. Ids that were assigned are not assigned again.
     """
 
@@ -44,7 +45,8 @@ enum DownCommand: Command {
     let takenBack: [String]
     let backup: String?
     let seconds: Double
-    /// Whether another process changed the version, while this one waited for it or between two steps.
+    /// Whether another process changed the version, between the plan of this run and its first step or
+    /// between two of its steps.
     let byAnother: Bool
     /// What the other process did, in words.
     var others: String?
@@ -103,8 +105,8 @@ enum DownCommand: Command {
   }
 
   /// Checks that a store at this version has that many steps to roll back.
-  /// - Throws: ``UsageError`` when it has fewer: a miscount would otherwise remove everything in the
-  ///   store.
+  /// - Throws: ``UsageError`` when it has fewer: a number that is too high by mistake would otherwise
+  ///   roll back all steps, and remove everything in the store.
   static func requireSteps(_ count: Int, at version: Int) throws {
     guard count > version else { return }
     throw UsageError(
@@ -115,7 +117,8 @@ enum DownCommand: Command {
   }
 
   /// Returns the version that the command line rolls back to.
-  /// - Throws: ``UsageError`` when that version is above the store's.
+  /// - Throws: ``UsageError`` when that version is above the store's, or when the store has fewer steps
+  ///   than `--steps`.
   static func target(_ session: Session, _ inspection: Inspection) throws -> Int {
     let version = try StoreInfo(inspection.connection).version
     let steps = try session.arguments.count("--steps")

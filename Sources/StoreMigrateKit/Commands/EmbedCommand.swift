@@ -14,11 +14,11 @@ enum EmbedCommand: Command {
     Option(
       "--released", value: "NAME",
       "record in the lock file that this release contains the steps so far;",
-      "from then on, check reports an edit of them"),
+      "from then on, `check` reports an edit of them"),
     Option(
       "--package",
-      "show the target for the folder, for Package.swift; embed then updates the list of files",
-      "between the two comments in it"),
+      "print a target for the folder, to be put into Package.swift once; `embed` then updates the",
+      "list of files between the two comments of this target"),
     Option("--type", value: "NAME", "the name of the Swift enum with the steps; default AppMigrations"),
   ]
   static let help = """
@@ -31,25 +31,25 @@ enum EmbedCommand: Command {
     Writes the Swift code that the app links (Embedded.swift), the model after the last step (schema.json, for
     review) and the chain of checksums (migrations.lock). Needs no store and no key.
 
-    Each of the three files begins with a line, or a key, that marks it as generated. embed, rebase and squash
-    do not overwrite a file of that name without the mark; they end with 5.
+    Each of the three files begins with a line, or a key, that marks it as generated. If a file of one of these
+    names lacks the mark, `embed`, `rebase` and `squash` do not overwrite it, and end with 5.
 
     If the folder is itself a target of a package, the package manager warns of each file that is not Swift
-    and that the target does not exclude. --package shows a target with an exclude: list between two comments.
-    If the nearest Package.swift above the folder has these comments, embed, rebase and squash update the
-    list, and check compares it. A subfolder that contains Swift code is not excluded as a whole: the list
-    names each of its other files. If a comment is missing, Package.swift does not change, and a note explains
-    what to do.
+    and that the target does not exclude. --package shows a target whose exclude: list is between two comments.
+    If the nearest Package.swift above the folder has these comments, `embed`, `rebase` and `squash` update the
+    list, and `check` compares it with the folder. A subfolder that contains Swift code is not excluded as a
+    whole: the list names each of its other files. If a comment is missing, Package.swift does not change, and a
+    note explains what to do.
     """
 
   struct EmbedReport: Report {
     let written: [String]
     let unchanged: [String]
-    /// The target for a Package.swift that does not list the folder yet; nil without `--package`, or when
-    /// it does.
+    /// The target for the folder, to be put into Package.swift; nil without `--package`, or when
+    /// Package.swift already has a list that `embed` updates.
     var package: String?
-    /// Why the list in Package.swift was not updated, and what to do; nil when it was, or when there is
-    /// no list to update.
+    /// Why the list in Package.swift was not updated, and what to do; nil when it was, or when
+    /// Package.swift does not mention the folder.
     var note: String?
     var isData: Bool { package != nil }
     var description: String {

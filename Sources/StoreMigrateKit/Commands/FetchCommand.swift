@@ -22,10 +22,10 @@ enum FetchCommand: Command {
       Option(
         "--columns", value: "NAME,…",
         "id, attributes, to-ones (as ids), paths through to-ones, _entity; default: all except",
-        "paths"),
+        "paths; for _entity see INHERITANCE"),
       Option(
         "--format", value: "FORMAT",
-        "table (the default), json, lines, csv; --json puts json into the tool's JSON object"),
+        "table (the default), json, lines, csv; --json prints json inside the tool's JSON object"),
       Option(
         "--nil", value: "TEXT",
         "the text for nil in CSV; a string with the same text is quoted"),
@@ -45,7 +45,7 @@ enum FetchCommand: Command {
     FORMATS
       table   aligned, cut to the width of the terminal; control characters are escaped, data is hexadecimal
       json    one array; decimals are strings, JSON attributes are nested JSON
-      lines   the same objects, one per line
+      lines   the objects of json, one per line
       csv     RFC 4180; nil is an empty field, and an empty text is ""; in a one-column CSV, nil is also "",
               because readers skip empty lines
       In JSON and CSV, dates are ISO 8601 in UTC, and data is base64.
@@ -57,7 +57,7 @@ enum FetchCommand: Command {
 
     Needs no migrations and no classes. Reads a snapshot of the store. Sorting without an index holds all
     found rows in memory; otherwise rows are read one by one. Ends without an error if the program that reads
-    its pipe stops. The store does not change, and no new file remains.
+    its output stops. The store does not change, and no new file remains.
     """
 
   /// An empty report: the rows were printed while they were read.
@@ -77,11 +77,14 @@ enum FetchCommand: Command {
     let (limit, offset) = (try arguments.count("--limit"), try arguments.count("--offset") ?? 0)
     let (keys, mark) = (try sortKeys(arguments), try nilMark(arguments, format))
     let inspection = try session.inspection()
-    var rows = try session.entityRows(inspection.connection)
-    if let columns { try rows.select(columns) }
+    var request = try session.request().offset(offset)
     // Without a sort key, rows would come in the order of any index that covers the selected columns.
-    try rows.sort(keys.isEmpty ? [("id", false)] : keys)
-    rows.window(limit: limit, offset: offset)
+    for key in keys.isEmpty ? [("id", .forward)] : keys {
+      request = request.sorted(byPath: key.path, key.order)
+    }
+    if let limit { request = request.limit(limit) }
+    var rows = try StoreInfo(inspection.connection).rows(of: request, in: inspection.connection)
+    if let columns { try rows.select(columns) }
     var writer = format.writer(
       rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
       envelope: arguments.has("--json") ? name : nil, mark: mark ?? "")
@@ -131,12 +134,12 @@ enum FetchCommand: Command {
     return names
   }
 
-  private static func sortKeys(_ arguments: Arguments) throws -> [(path: String, isDescending: Bool)] {
+  private static func sortKeys(_ arguments: Arguments) throws -> [(path: String, order: SortOrder)] {
     try (names("--sort", arguments) ?? []).map { key in
       let parts = key.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
       switch parts.dropFirst() {
-      case [] where !parts[0].isEmpty, ["asc"] where !parts[0].isEmpty: return (parts[0], false)
-      case ["desc"] where !parts[0].isEmpty: return (parts[0], true)
+      case [] where !parts[0].isEmpty, ["asc"] where !parts[0].isEmpty: return (parts[0], .forward)
+      case ["desc"] where !parts[0].isEmpty: return (parts[0], .reverse)
       default:
         throw UsageError("--sort takes a list of NAME, NAME:asc or NAME:desc with commas, not \"\(key)\".")
       }
@@ -145,10 +148,8 @@ enum FetchCommand: Command {
 }
 
 extension Session {
-  /// Returns the query for the entity that the command line names, with the conditions of `--where`.
-  func entityRows(_ connection: Connection) throws -> EntityRows {
-    var rows = try StoreInfo(connection).rows(of: positional(1), in: connection)
-    for condition in arguments.all("--where") { try rows.filter(condition) }
-    return rows
+  /// Returns the request for the entity that the command line names, with the conditions of `--where`.
+  func request() throws -> ObjectRequest<DynamicObject> {
+    try arguments.all("--where").reduce(ObjectRequest(entity: positional(1))) { try $0.where($1) }
   }
 }

@@ -110,7 +110,7 @@ struct GeneratedFiles {
 
       """
     for step in set.steps where !step.isPlaceholder {
-      // More number signs than any run in the text, so that nothing in it can end the literal.
+      // One number sign more than the text has in a row, so that nothing in the text can end the literal.
       let longest = step.text.unicodeScalars.split { $0 != "#" }.map(\.count).max() ?? 0
       let marks = String(repeating: "#", count: longest + 1)
       let body = Self.spelled(step.text, marks: marks).split(

@@ -20,9 +20,10 @@ enum HistoryCommand: Command {
       store-migrate history notes.store --key-file key.txt
       store-migrate history notes.store --json -m Migrations
 
-    Lists in order what happened, when, how long it took, and which program did it. Needs no migrations. With
-    migrations it also lists the steps that differ from those that ran, but still ends with 0; `status` ends
-    with 3 then. The store does not change, and no new file remains.
+    Lists in order what was done to the store, when, how long it took, and which program did it. Needs no
+    migrations. With -m, and in the app's own tool, it also lists the steps that differ from those that ran. If
+    there are any, `history` still ends with 0, but `status` ends with 3. The store does not change, and no new
+    file remains.
     """
 
   struct Event: Encodable {
@@ -76,7 +77,7 @@ enum HistoryCommand: Command {
       switch kind {
       case "edited": "was edited since it ran"
       case "missing": "is missing from the available steps"
-      case "reordered": "has another number in the available steps, or none"
+      case "reordered": "does not have this number in the available steps"
       default: "ran with a text that differs from the one that was folded"
       }
     }

@@ -6,7 +6,7 @@ import ObjectVault
 
 enum InfoCommand: Command {
   static let name = "info"
-  static let summary = "Cipher, pages, version, and the commands to open it in the sqlcipher shell"
+  static let summary = "Show cipher, pages and version, and how to open the file in the sqlcipher shell"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options = Option.look

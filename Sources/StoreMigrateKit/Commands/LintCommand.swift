@@ -20,6 +20,8 @@ enum LintCommand: Command {
     Checks the steps after the last release in the lock file. Ends with 2 for any finding that is not just a
     note (notes: L302, L303, L304, L401, L403, L501, L504). Needs no store and no key; writes nothing.
 
+    Each code, and what a step with this finding does:
+
     \(codes)
     """
 
@@ -76,24 +78,24 @@ extension MigrationFinding.Rule {
     case .dropsEntity: "drops an entity, and the head of the file does not allow it"
     case .dropsProperty: "drops a property, and the head of the file does not allow it"
     case .narrows: "converts values to a narrower type"
-    case .allowsNoLoss: "allows a loss that it does not have"
+    case .allowsNoLoss: "allows a loss that it does not cause"
     case .requiresWithoutFilling: "requires a value, but has no backfill value for rows without one"
     case .uniqueOnExisting: "requires existing values to be unique"
     case .severalToOne: "turns a to-many into a to-one, which keeps one object of several"
-    case .mayBeRenaming: "drops and adds similar items: may be intended as a renaming"
+    case .mayBeRenaming: "drops an item and adds a similar one, which may be intended as a renaming"
     case .renamingIsDone: "a class declares a renaming that a step has already done (app's own tool; a note)"
     case .namedOtherwise: "has a name: line that differs from its file name (a note)"
     case .mayBePaired: "has a to-many and an opposite to-one that are not inverses (a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
     case .losesIndex: "loses an index, because one of its attributes becomes inherited (a note)"
     case .irreversible: "has no rollback, and does not state why (a note)"
-    case .transformsUnchecked: "rewrites values, and has no check after that"
+    case .transformsUnchecked: "rewrites values, and does not check the result (require)"
     case .rawNamesPlain: "names an entity in SQL in a way that later renamings do not update"
     case .triggerWrites: "has a trigger that writes rows (a note)"
     case .namesNoEntity: "writes rows to a table that entities share, without naming the entity"
     case .namesFormerly: "uses the former name of an entity in a quoted text"
     case .editsReleased: "differs from what was released"
-    case .readerTooOld: "allows older programs that do not support its changes to open the store"
+    case .readerTooOld: "allows older programs to open the store, although they do not support its changes"
     }
   }
 }

@@ -1,29 +1,29 @@
-// Recognizes a damaged lock file: one that was truncated or overwritten, as no command and no merge
-// leaves it. No other file records the releases, so replacing a damaged lock file would lose them.
+// Recognizes a damaged lock file: one that was truncated or overwritten. No command and no merge leaves
+// such a file. No other file records the releases, so replacing a damaged lock file would lose them.
 
 import Foundation
 import ObjectVault
 
 /// Why a text is not a complete lock file.
 struct LockDamage {
-  /// The fault, such as `migrations.lock: line 5 has no end`.
+  /// The fault, such as `migrations.lock: line 5 is not valid`.
   let text: String
-  /// The files to delete when nothing was ever released. As long as one of them exists, the other is
-  /// reported as missing.
+  /// The files to delete when nothing was ever released. `Embedded.swift` is among them if `embed` wrote
+  /// it, because beside it a missing lock file counts as damaged.
   private let rest: String
 
   /// What to do about the damage.
   var advice: String {
-    "Restore the file from version control, together with Embedded.swift and schema.json of the same commit. "
-      + "If these steps were never released, delete \(rest) instead"
+    "Restore the lock file from version control, together with Embedded.swift and schema.json of the same "
+      + "commit. If these steps were never released, delete \(rest) instead"
   }
 
   /// Examines the lock file of a folder.
   /// - Parameters:
-  ///   - lock: Its text; nil when there is no such file.
+  ///   - lock: The text of the lock file; nil when there is no such file.
   ///   - embedded: The text of the `Embedded.swift` in the same folder; empty when there is none.
-  ///   - set: The present steps. A missing line is noticed only for these, not for steps that were
-  ///     deleted.
+  ///   - set: The present steps. A line that is missing at the end of the file is noticed only for these,
+  ///     not for steps that were deleted.
   /// - Returns: nil when the file is complete, even with merge conflicts, or when it never existed.
   init?(_ lock: String?, beside embedded: String, of set: MigrationSet) {
     let hasEmbedded = embedded.contains("MigrationSet.Embedded")
@@ -48,7 +48,7 @@ struct LockDamage {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     var isInConflict = false
     let isWhole = lines.map { line -> Bool in
-      // Lines inside a merge conflict are for the two branches to resolve.
+      // Lines inside a merge conflict are not checked: the merge is not finished.
       if line.hasPrefix("<<<<<<<") { isInConflict = true }
       if line.hasPrefix(">>>>>>>") { isInConflict = false }
       return isInConflict || Self.isWhole(line)
@@ -64,8 +64,8 @@ struct LockDamage {
     }
   }
 
-  /// Returns which step the lock file lacks although `Embedded.swift`, which is written together with it,
-  /// has it; nil for none.
+  /// Returns a text about the first step that `Embedded.swift` contains and the lock file, which is
+  /// written together with it, does not; nil when there is none.
   private static func reason(_ text: String, beside embedded: String, of set: MigrationSet) -> String? {
     let lines = text.split(whereSeparator: \.isNewline)
     let numbers = Set(lines.compactMap(number))

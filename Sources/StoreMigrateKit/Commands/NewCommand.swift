@@ -23,12 +23,12 @@ enum NewCommand: Command {
       store-migrate new "add city" -m App/Migrations
       app-migrate   new "full name" --from-model --rename User.name=fullName
 
-    Needs no store and no key. Edit the file, then run: store-migrate embed
+    Needs no store and no key. Edit the new file, then run: store-migrate embed
 
-    app-migrate is your app's own build of this tool, with its classes inside; see "Building a tool with your
-    steps inside" in the documentation. --from-model needs it. It writes the operations, their losses, and
-    notes for the review. It does not guess whether a change is a renaming, or a removal and an addition. In
-    such a case it ends with 5 and lists the --rename and --no-rename options to choose from.
+    app-migrate is your app's own build of this tool, with the app's classes inside; see "Building a tool with
+    your steps inside" in the documentation. --from-model needs such a tool, and writes the missing operations,
+    their losses, and notes for the review. If a change may be either a renaming or a removal with an addition, the
+    tool does not guess: it ends with 5 and lists the --rename and --no-rename options to choose from.
     """
 
   struct NewReport: Report {
@@ -131,11 +131,11 @@ extension MigrationProposal {
 extension Option {
   static let rename = Option(
     "--rename", value: "OLD=NEW", isList: true,
-    "User.name=fullName, or User=Person: it was renamed; repeatable")
+    "what was renamed: User.name=fullName, or User=Person; repeatable")
   static let noRename = Option(
     "--no-rename", value: "OLD", isList: true, isValueOptional: true,
-    "User.name, or User: it was removed, not renamed; repeatable; without a name: for all",
-    "that look like a renaming")
+    "what was removed and not renamed: User.name, or User; repeatable; without a name: all",
+    "that looks like a renaming")
 }
 
 extension Session {
@@ -189,8 +189,8 @@ extension Session {
     }
   }
 
-  /// Returns the operations that turn the steps' model into that of the app's classes, whatever is in
-  /// doubt.
+  /// Returns the operations that turn the steps' model into that of the app's classes, even when it is in
+  /// doubt whether some of them are a renaming.
   func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
     let (model, renaming) = (try requiredModel(), try renaming())
     for case .entity(let name, let new) in renaming {
@@ -200,7 +200,8 @@ extension Session {
   }
 
   /// Checks that a renaming of entities does not name properties.
-  /// - Throws: ``UsageError`` when no entity has either name, but one has properties of both.
+  /// - Throws: ``UsageError`` when no entity has either name, but the properties of one entity do: the
+  ///   old name in the steps, and the new one in the classes.
   private func requireEntities(
     _ name: String, renamedTo new: String, migrations set: MigrationSet, model: Schema
   ) throws {
@@ -231,9 +232,9 @@ extension Session {
   func requiredModel() throws -> Schema {
     guard let model else {
       throw UsageError(
-        "This command needs the app's own tool, whose main file calls StoreMigrate.main(embedded: "
-          + "AppMigrations.steps, model: schema). See \"Building a tool with your steps inside\" in the "
-          + "documentation.")
+        "This command needs the app's own tool, whose main function calls StoreMigrate.start(embedded: "
+          + "AppMigrations.steps, model: AppModel.schema). See \"Building a tool with your steps inside\" in "
+          + "the documentation.")
     }
     return model
   }

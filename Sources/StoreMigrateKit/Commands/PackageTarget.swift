@@ -103,8 +103,9 @@ struct PackageTarget {
     /// The manifest has both comments. `text` is the whole manifest, with the list between them up to
     /// date.
     case kept(URL, text: String)
-    /// The folder is or was a target, but its list cannot be updated, for this reason. `hasMarks` is true
-    /// when one of the comments is there, that is, when there was a list.
+    /// The list cannot be updated, because of `reason`: the manifest cannot be read, or it mentions the
+    /// folder, but a comment is missing, or the two are duplicated or in the wrong order. `hasMarks` is
+    /// true when the manifest has at least one of the comments, that is, when there was a list.
     case lost(URL, reason: String, hasMarks: Bool)
   }
 
@@ -114,8 +115,7 @@ struct PackageTarget {
     guard let data = FileManager.default.contents(atPath: manifest.path),
       let text = String(validating: data, as: UTF8.self)
     else { return .lost(manifest, reason: "it cannot be read as text", hasMarks: false) }
-    // Split by bytes: as Characters, a line end may be one or two. A "\r" before the "\n" stays in its
-    // line.
+    // Split by bytes, because "\r\n" is a single Character. A "\r" before the "\n" stays in its line.
     var lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     func places(_ mark: String) -> [Int] {
@@ -163,7 +163,7 @@ struct PackageTarget {
   /// Returns what to do about a list that cannot be updated.
   func advice(_ manifest: URL, _ reason: String) -> String {
     "\(manifest.path) was not changed, because \(ended(reason)) Put the lines \(begin) and \(end) into the "
-      + "exclude: of that target, around the list; or replace the target by the output of "
+      + "exclude: of the target for this folder, around the list; or replace the target by the output of "
       + "\(ToolLine("embed", "--package", "-m", folder.path))."
   }
 }

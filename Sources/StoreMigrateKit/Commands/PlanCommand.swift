@@ -32,18 +32,19 @@ enum PlanCommand: Command {
       store-migrate plan notes.store --rehearse
 
     Shows what `up` would do, or `down` if --to is below the store's version. The store does not change, and
-    no new file remains. It checks the existing rows and counts those that a step would reject: duplicate
-    values, missing required values, or several objects where only one can stay. `plan` cannot check a table
-    that an earlier step changes, or the effect of your own SQL. The lines for these begin with a question
-    mark.
+    no new file remains. `plan` checks the existing rows and counts those that a step would reject: duplicate
+    values, missing required values, or several objects where only one can stay. It cannot check a table that
+    an earlier step changes, or the effect of your own SQL. Lines about such a table or such SQL begin with a
+    question mark.
 
-    --rehearse gives the exact answer. It runs the steps on a copy with the store's key, and reports what `up`
-    or `down` would print, and how long each step took. The copy needs as much disk space as the store, plus
-    what the steps write. All losses count as allowed.
+    --rehearse also checks what these lines leave open: it runs the steps on a copy with the store's key. It
+    reports what `up` or `down` would print, and how long each step took. The copy needs as much disk space as
+    the store, plus what the steps write. All losses count as allowed.
 
-    Ends with the exit code that `up` would have with all losses allowed: with 5 for rejected rows, with 1 for
-    an unmet require line of a step, and with 6 if the disk does not have enough space. For lines with a
-    question mark, only a rehearsal gives the answer.
+    Ends with the exit code that `up` would have with all losses allowed: with 5 for rejected rows or a missing
+    Swift function, with 1 for an unmet require line of a step or if the store's tables or objects differ from its
+    model, and with 6 if the disk does not have enough space. Without --rehearse, lines with a question mark do not
+    affect the exit code.
     """
 
   struct PlannedStep: Encodable {
@@ -178,15 +179,15 @@ enum PlanCommand: Command {
 
     /// Whether the run needs more disk space than there is.
     var lacksRoom: Bool { freeBytes.map { $0 < neededBytes } ?? false }
-    /// The exit code that the run would have if all losses were allowed: first what it checks before its
-    /// first step, in the same order, then what its steps refuse.
+    /// The exit code that `up` or `down` would have if all losses were allowed: first for what the run
+    /// checks before its first step, in the order of these checks, then for what its steps refuse.
     var exitCode: ExitCode {
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
       if let rehearsal { return rehearsal.failureCode ?? .ok }
       // The run checks the tables last, under its lock.
       guard drift.isEmpty || steps.isEmpty else { return .failed }
-      // A requirement that the step's author worded fails with the same code as the author's SQL.
+      // A `require` line that is not met has the exit code of an error in the step's own SQL.
       return switch steps.flatMap(\.refusals).first?.rule {
       case nil: .ok
       case RefusalRule.requirement.rawValue: .failed
@@ -275,7 +276,8 @@ enum PlanCommand: Command {
       session.arguments.value(name).map { [name, $0] } ?? []
     }
     let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
-    // `plan` has no `--steps`, and this run may be the dry run of `down`, so its line names a version.
+    // `plan` has no `--steps`, and this run may be a dry run of `down`. So the line of `plan` has a
+    // version.
     let isTo =
       goal != .latest || session.arguments.value("--steps") != nil || session.arguments.value("--to") != nil
     let scope = session.arguments.value("--tx").map { ["--tx", $0] } ?? []

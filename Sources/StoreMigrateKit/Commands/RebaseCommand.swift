@@ -16,12 +16,12 @@ enum RebaseCommand: Command {
       store-migrate rebase 0007_split_user_name.migration
       store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   the whole branch
 
-    For two branches that added steps with the same numbers. The given files get the next free numbers after
-    all others, in their order. Then the steps are replayed and compiled, and the files that embed generates
-    are written again, even if they contain merge conflicts. A Swift file with the name of a step is renamed
-    with it. A step that is released according to the lock file cannot be renumbered. Needs no store and no
-    key. A store that ran a step under its old number keeps that record: run `down` on it before the rebase,
-    or create it again.
+    Use it when two branches added steps with the same numbers. The given files get the next free numbers after
+    all others, in the order of their old numbers. The steps are replayed and compiled before a file is renamed.
+    The files that `embed` generates are written again, even if they contain merge conflicts. A Swift file with
+    the name of a step is renamed with the step. A step that is released according to the lock file cannot be
+    renumbered. Needs no store and no key. A store that ran a step under its old number keeps that record: run
+    `down` on the store before the rebase, or create the store again.
     """
 
   struct Move: Encodable {
@@ -144,7 +144,7 @@ enum RebaseCommand: Command {
   }
 
   /// Returns the files that have to be renamed along with the named ones so that the steps fit: each step
-  /// that fails and is after one of these. Empty when renaming them does not help.
+  /// that fails and has a higher number than the first named one. Empty when renaming them does not help.
   private static func companions(
     of named: [String], among files: [String], in folder: URL, after error: StoreError
   ) throws -> [String] {
@@ -210,7 +210,8 @@ enum RebaseCommand: Command {
       word.contains("/")
       && path.deletingLastPathComponent().resolvingSymlinksInPath().path
         != folder.resolvingSymlinksInPath().path
-    // The name as the folder has it: another Unicode normalization form may not name a file there.
+    // The name is returned as the folder spells it. On some file systems, the same name in another
+    // Unicode normalization form refers to no file.
     if !isElsewhere, let file = files.first(where: { $0 == name }) { return file }
     guard !isElsewhere else { throw UsageError("\(word) is not in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")

@@ -19,9 +19,9 @@ enum RedoCommand: Command {
       store-migrate redo notes.store                           the last step, after an edit of its file
       store-migrate redo notes.store --steps 2 --allow lossy:User.town
 
-    Runs down and up in one transaction: after any error, the store is unchanged. If the file of a step was
-    edited since it ran, the store's own record rolls back the old form, and the new form runs. An edit of an
-    earlier step is a conflict, as always. The losses of both directions must be allowed.
+    Runs `down` and `up` in one transaction: after any error, the store is unchanged. If the file of a step was
+    edited after the step ran, the rollback in the store undoes the old form, and then the new form runs. An
+    edit of an earlier step is a conflict, as always. The losses of both directions must be allowed.
     """
 
   struct RedoReport: Report {

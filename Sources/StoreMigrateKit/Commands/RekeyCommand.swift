@@ -14,15 +14,15 @@ enum RekeyCommand: Command {
     EXAMPLES
       store-migrate rekey notes.store                                   prompts for both keys
       store-migrate rekey notes.store --key-file old.txt --new-key-file new.txt
-      store-migrate rekey notes.store --new-cipher rounds=1000000       same key, four times the KDF rounds
+      store-migrate rekey notes.store --new-cipher rounds=1000000       same key, but 1,000,000 KDF rounds
 
     One transaction: the store always opens with either the old key or the new one. If another process holds
     the write lock longer than --lock-timeout, the command ends with 11, and the old key stays valid.
 
-    With --new-cipher, the content is written to a new file, which is compared and then renamed over the old
-    one. No other program may have the store open. The key stays the same unless a new one is given. A file
-    does not record its number of rounds: from then on, give it with --cipher, and as the profile in the
-    program's configuration.
+    With --new-cipher, the content is written to a new file, which is compared with the old one and then
+    renamed over it. No other program may have the store open. The key stays the same unless a new one is
+    given. A file does not record its number of rounds: from then on, give the number with --cipher, and in the
+    profile of the program's configuration.
     """
 
   struct RekeyReport: Report {

@@ -6,7 +6,8 @@ package import ObjectVault
 /// The lines `released: 4.1` of a lock file, and the steps before each of them.
 package struct Releases {
   static let word = "released:"
-  /// The prefix of the checksum of what a folded step does.
+  /// The prefix of the content checksum of a step into which others were folded. The other checksum of
+  /// such a step is that of the original step.
   static let foldWord = "folds:"
   private var lines: [(name: String, step: Int)] = []
   /// The released steps, each with its number, name and checksum, and the first release that contains it.
@@ -19,13 +20,14 @@ package struct Releases {
     let number: Int
     let name: String
     let checksum: String
-    /// The checksum of what a folded step does; nil for other steps.
+    /// The content checksum, if other steps were folded into this one; nil for other steps.
     let fold: String?
     var release = ""
   }
 
-  /// Reads the releases of a folder's lock file; there are none without such a file. In a file with merge
-  /// conflicts, a release contains the steps before it on its own side.
+  /// Reads the releases of a folder's lock file; there are none without such a file. A release contains
+  /// the steps on the lines before it. Of a merge conflict, only one side counts: the side that contains
+  /// the release, or else the last one.
   /// - Throws: The errors of ``GeneratedFile/text(in:)``: without a readable lock file, the releases are
   ///   unknown.
   init(_ folder: URL) throws {
@@ -124,8 +126,8 @@ package struct Releases {
       throw RefusedError(
         code: .failed,
         description:
-          "\(damage.text). Only this file records the releases. \(damage.advice). Then run this command "
-          + "again. Nothing was written.")
+          "\(damage.text). Only the lock file records the releases. \(damage.advice). Then run this "
+          + "command again. Nothing was written.")
     }
     guard let step = edited(in: set).first else { return }
     throw RefusedError(

@@ -17,10 +17,10 @@ enum RepairCommand: Command {
       store-migrate repair notes.store 0005            shows what changed in 0005, and asks
       store-migrate repair notes.store 5 6 --yes       both, without a question; give all edited steps
 
-    For a step that was edited after it ran, which makes other commands end with 3. It is better to undo the
-    edit and put the change into a new step. If the edit is intended, and the steps still produce the same
-    model, this command records the new checksum; `history` keeps the old one. No SQL of a step runs, and no
-    table of an entity changes. It ends with 3 if the model would differ, and with 5 without a confirmation.
+    Other commands end with 3 if a step was edited after it ran. It is better to undo the edit and put the
+    change into a new step. If the edit is intended, and the steps still produce the same model, `repair`
+    records the new checksum; `history` keeps the old one. No SQL of a step runs, and no table of an entity
+    changes. `repair` ends with 3 if the model would differ, and with 5 without a confirmation.
     """
 
   struct RepairReport: Report {
@@ -43,7 +43,8 @@ enum RepairCommand: Command {
     try session.confirm(
       ([
         "\(session.storePath): repair needs your permission to record these steps as their files are now:"
-      ] + repair.steps.flatMap(lines) + ["No SQL is run."]).joined(separator: "\n"), allow: "--yes")
+      ] + repair.steps.flatMap(lines) + ["Recording them runs no SQL."]).joined(separator: "\n"),
+      allow: "--yes")
     session.interruption.begin(
       NewRecord(
         store: session.storePath, key: key, repairs: repairs,

@@ -17,7 +17,7 @@ enum RestoreCommand: Command {
       store-migrate restore notes-2026-11-20.store notes.store --yes       replaces an existing store
 
     The backup is first checked page by page; it does not change. An existing store is replaced only with
-    --yes, if no process uses it, and after the new file has been checked too.
+    --yes or the answer yes, only if no process uses it, and only after the new file has been checked, too.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -31,7 +31,7 @@ enum RestoreCommand: Command {
     session.interruption.begin(
       Replacement(
         of: target, former: isThere ? "\(target) was not replaced." : "\(target) was not created.",
-        new: "\(target) has the content of \(backup), and opens with its key."))
+        new: "\(target) has the content of \(backup), and opens with the backup's key."))
     let bar = ProgressBar("restore", session)
     try await Connection.restore(
       backup, to: target, key: key.resolved(), profile: session.profile(), replacesExisting: isThere,

@@ -10,11 +10,11 @@ enum SQLCommand: Command {
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [
-    Option.migrations, Option("--from", value: "N", "the first step; default: the last one"),
-    Option("--to", value: "N", "the last step; default: the last of all"),
+    Option.migrations, Option("--from", value: "N", "the first step to print; default: the same as --to"),
+    Option("--to", value: "N", "the last step to print; default: the last that exists"),
     Option(
       "--engine", value: "VERSION",
-      "the SQLite version to write for, such as 3.15.2 (SQLCipher 3.4.1); default: this one"),
+      "the SQLite version to write for, such as 3.15.2 (SQLCipher 3.4.1); default: this engine's"),
   ]
   static let help = """
     EXAMPLES

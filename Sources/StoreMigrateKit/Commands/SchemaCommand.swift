@@ -16,7 +16,7 @@ enum SchemaCommand: Command {
   private static let engine = Option(
     "--engine", value: "VERSION",
     "for sql: the SQLite version to write for, such as 3.15.2 (SQLCipher 3.4.1);",
-    "the tables are the same for all")
+    "the tables are the same for all versions")
   static let options =
     [
       Option.migrations,
@@ -34,16 +34,16 @@ enum SchemaCommand: Command {
       store-migrate schema import legacy.db                 import another program's file
 
     The model of the steps needs no store and no key. The model of a store is read from the store itself,
-    independent of its steps. The JSON is that of schema.json without its first key; equal models give equal
-    JSON. The Swift classes declare the entities; they compile, and have exactly this model. What a format
-    cannot express is reported on standard error.
+    independent of its steps. The JSON is that of schema.json without the first key, which marks that file as
+    generated; equal models give equal JSON. The Swift classes declare the entities; they compile, and have
+    exactly this model. What a format cannot express is reported on standard error.
 
-    import reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the
-    first step into the folder of the steps, which must be empty of other steps, and the classes. It lists
+    `import` reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the
+    classes, and the first step into the folder of the steps, which must contain no other steps. It lists
     rules, views and other objects that a model cannot contain. It ends with 2 if rows have no place in a
     store, such as those of a table WITHOUT ROWID. The file does not change; `baseline` imports the rows. A
-    second import of the same file, for example with --to-one, replaces the files of the first one if they are
-    unedited and unreleased. For a store with the name import, write ./import.
+    second import of the same file, for example with --to-one, replaces the files of the first import if they
+    are unedited and unreleased. If a store is called import, write ./import.
     """
 
   struct SchemaReport: Report {

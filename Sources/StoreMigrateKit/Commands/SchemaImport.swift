@@ -10,8 +10,8 @@ enum SchemaImport {
     "--classes", value: "FILE", "import: the file for the Swift classes; default: ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
-    "import: read Note.owner as a to-one to Person: Note.owner=Person; or keep Note.rank as",
-    "a plain number: Note.rank= (nothing after the =)")
+    "import: Note.owner=Person reads Note.owner as a to-one to Person; Note.rank= (nothing",
+    "after the =) keeps Note.rank as a plain number; repeatable")
   static let action = CommandAction(
     name: "import", count: 1,
     options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)
@@ -78,7 +78,8 @@ enum SchemaImport {
     try former.check(classes: rendered.text)
     try former.write(text(adoption, of: file), classes: rendered.text)
     return ImportReport(
-      file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
+      file: file, origin: adoption.origin, tables: adoption.tables,
+      notes: adoption.notes.map(toolText) + rendered.notes,
       losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],
       isReplaced: isReplaced,
       next: adoption.obstacles.isEmpty
@@ -89,13 +90,22 @@ enum SchemaImport {
   /// lost.
   private static func text(_ adoption: Adoption, of file: String) -> String {
     let name = URL(fileURLWithPath: file).lastPathComponent
+    let notes = adoption.notes.map(toolText)
     let remarks =
       ["The tables of \(name), as store-migrate schema import found them."]
-      + adoption.tables.map { "\($0.source) -> \($0.target), \(counted($0.rows, "row"))" } + adoption.notes
+      + adoption.tables.map { "\($0.source) -> \($0.target), \(counted($0.rows, "row"))" } + notes
       + adoption.losses.map { "LOSES \($0)" } + adoption.obstacles.map { "CANNOT be imported: \($0)" }
     let lines = remarks.map { "# " + $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
     return adoption.step.text.replacingOccurrences(
       of: "\n[up]\n", with: "\n" + lines.joined(separator: "\n") + "\n\n[up]\n")
+  }
+
+  /// Returns a note of the library in the words of the tool, which has the option `--to-one` in place of
+  /// the parameter `relationships`.
+  private static func toolText(_ note: String) -> String {
+    note.replacing(#/relationships: \["([^"]*)": "([^"]*)"\]/#) { match in
+      "\(toOne.name) \(match.1)=\(match.2)"
+    }
   }
 
   /// Returns a line for each table, with its number of rows.
@@ -127,8 +137,8 @@ extension Session {
     return try head == Data("SQLite format 3\0".utf8) && profile()?.clearHeaderBytes ?? 0 == 0
   }
 
-  /// Returns the columns that `--to-one` lists: for each path the target entity of the to-one, or an empty
-  /// text for a plain number.
+  /// Returns the columns that `--to-one` lists: for each path the target entity of the to-one, or an
+  /// empty text for a plain number.
   /// - Throws: ``UsageError`` for a text of another form.
   func toOnes() throws -> [String: String] {
     try Dictionary(

@@ -28,7 +28,7 @@ extension Session {
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
       let isOfKey = option.hasPrefix("--key-")
       let name = keyIsNew && isOfKey ? "--new" + option.dropFirst() : option
-      // After a space, it would be parsed as an option.
+      // After a space, a value that begins with a hyphen would be parsed as an option.
       guard !value.hasPrefix("-") else { return ["\(name)=\(value)"] }
       return [option == "--migrations" ? "-m" : name, value]
     }
@@ -82,8 +82,8 @@ extension Session {
     // A folder that has steps cannot take another first step.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
     let importing = """
-      first write the first step and the classes\
-      \(steps.isEmpty ? "" : " into a new folder"); then import the rows with baseline:
+      write a first step and the classes\
+      \(steps.isEmpty ? "" : " into a new folder") with the command below. Then import the rows with baseline.
           \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place, hasKey: !isPlain))
       """
     guard EarlierImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
@@ -101,7 +101,7 @@ extension Session {
 
   /// What to do about a merge conflict in a generated file.
   var conflictAdvice: String {
-    "Resolve it: if both branches added a step, renumber one (\(rebaseLine(["FILE"]))). Then run "
+    "Resolve the conflict: if both branches added a step, renumber one (\(rebaseLine(["FILE"]))). Then run "
       + "\(offer(EmbedCommand.self, []))."
   }
 

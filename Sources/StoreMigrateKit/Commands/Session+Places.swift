@@ -1,5 +1,6 @@
-// Adds the file and the line to the error of a step that failed on a store. For steps that do not fit at
-// all, see Session+Plans.swift; for commands without a store, StepFolder.swift.
+// Adds the file and the line to the error of a step that failed on a store. For a step that does not fit
+// the model before it, and so never runs, see Session+Plans.swift; for commands without a store,
+// StepFolder.swift.
 
 import Foundation
 import ObjectVault
@@ -8,7 +9,7 @@ extension Session {
   /// Returns an error of a step that ran, with the file and line of its operation in place of the step's
   /// number and name. Any other error is returned unchanged.
   func located(_ error: any Error, of command: any Command.Type) -> any Error {
-    // A rollback may run from what the store carries, which is at no line of a file.
+    // A rollback may run from the store's own record, whose operations are on no line of a file.
     guard command.group == .change, command.name != DownCommand.name, command.name != RedoCommand.name
     else { return error }
     switch error {
@@ -32,7 +33,7 @@ extension Session {
     let (place, text) = (
       step.place(ofOperation: operation), "\(error)".trimmingPrefix("Step \(numbered(number)) \(name) ")
     )
-    // The reason contains the text of the requirement.
+    // The reason repeats the requirement, so the text of the operation is omitted.
     let failed = "failed at \(legible(operation)): "
     guard operation.hasPrefix("require \""), text.hasPrefix("\(failed)the requirement ") else {
       return "\(place) \(text)"

@@ -1,4 +1,4 @@
-// The plan of a run, and detailed errors for a history that does not match the steps.
+// The plan of a run, and detailed errors for a history or a version that does not match the steps.
 
 import CipherSQLite
 import Foundation
@@ -16,8 +16,8 @@ extension Session {
 
   /// Returns the plan of a run.
   /// - Parameter asksRows: Whether the rows are checked for what the steps would reject.
-  /// - Throws: ``ExplainedError`` when the history does not match the steps, or when a step does not fit
-  ///   the model before it.
+  /// - Throws: ``ExplainedError`` when the history or the version does not match the steps, or when a
+  ///   step does not fit the model before it.
   func plan(
     _ inspection: Inspection, migrations set: MigrationSet, goal: MigrationGoal = .latest,
     asksRows: Bool = false
@@ -83,7 +83,8 @@ extension Session {
     }
   }
 
-  /// Returns why edited steps cannot be recorded as they are now; nil when they can.
+  /// Returns why edited steps cannot be recorded as they are now; nil when they can, and for errors that
+  /// `repair` itself reports.
   private func repairObstacle(
     _ inspection: Inspection, migrations set: MigrationSet, edits: EditedSteps
   ) -> ConflictScreen.RepairObstacle? {
@@ -103,7 +104,8 @@ extension Session {
   }
 
   /// Returns what is to be recorded for steps that were edited.
-  /// - Throws: ``ExplainedError`` when other steps were edited, too, and `numbers` does not name them.
+  /// - Throws: ``ExplainedError`` when other steps were edited, too, and `numbers` does not name them;
+  ///   ``/ObjectVault/StoreError`` for other reasons why the steps cannot be recorded.
   func repair(
     _ inspection: Inspection, migrations set: MigrationSet, steps numbers: [Int]
   ) throws -> HistoryRepair {

@@ -1,5 +1,5 @@
-// The command lines that give steps the numbers back under which a store has run them, after a rebase
-// gave these numbers to other steps.
+// The command lines that restore the numbers under which a store has run its steps, after a rebase gave
+// these numbers to other steps.
 
 import Foundation
 import ObjectVault

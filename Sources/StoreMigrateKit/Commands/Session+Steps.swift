@@ -48,7 +48,7 @@ extension Session {
   }
 
   /// Returns the names of the steps by number, when some of them may stay committed although others fail;
-  /// nil when all or none do.
+  /// nil when all steps are one transaction.
   func storeState(of plan: MigrationPlan) throws -> [Int: String]? {
     guard try commitsEachStep() else { return nil }
     return Dictionary(plan.steps.map { ($0.number, "\(numbered($0.number)) \($0.name)") }) { first, _ in first
@@ -114,7 +114,8 @@ final class WaitingLine: Sendable {
     isQuiet = session.arguments.has("--quiet")
   }
 
-  /// Holds lines back until `take()` is called by the owner of the bar, which keeps track of the cursor.
+  /// From now on, holds lines back. The owner of the bar gets them with `take()`, and prints them through
+  /// the bar, which knows where the cursor is.
   func hold() { held.withLock { $0 = $0 ?? [] } }
 
   /// Returns the lines that were held back, and removes them.

@@ -91,7 +91,8 @@ struct Session: Sendable {
   /// The folder that `--migrations` names; `Migrations` by default.
   var migrationsFolder: URL { URL(fileURLWithPath: arguments.value("--migrations") ?? "Migrations") }
 
-  /// Returns the steps: those of the folder, or those that the tool was built with.
+  /// Returns the steps that the tool was built with; those of the folder with `--migrations`, and in a
+  /// tool without steps.
   func migrations() throws -> MigrationSet {
     if arguments.value("--migrations") == nil, let set = try bundled.required() { return set }
     try requireFolder(migrationsFolder)
@@ -200,8 +201,8 @@ struct Session: Sendable {
     return configuration
   }
 
-  /// Returns the configuration of a connection that only reads the state of a store after an error. It
-  /// waits for a lock half a second at most, because the command itself has waited already.
+  /// Returns the configuration of a connection that only reads the state of a store after an error or a
+  /// signal. It waits for a lock half a second at most, because the command itself has waited already.
   func lookingConfiguration() throws -> Connection.Configuration {
     var configuration = try configuration()
     configuration.busyTimeout = min(configuration.busyTimeout, 0.5)

@@ -10,7 +10,7 @@ extension SlotsCommand {
   static func rotate(_ file: String, stores: [String], _ session: Session) throws -> SlotsReport {
     let secrets = try keptSecrets(file, session)
     guard let secret = secrets.first?.value else {
-      throw UsageError("Give the slots that stay with --keep NAME=FILE.")
+      throw UsageError("Name the slots that stay, each with --keep NAME=FILE.")
     }
     let paths = try stores.map { try DatabasePath($0).path }
     if let place = paths.indices.first(where: { paths[..<$0].contains(paths[$0]) }) {
@@ -18,8 +18,8 @@ extension SlotsCommand {
     }
     let unlock = try source("key", session).unlock(for: file)
     let configuration = try session.configuration()
-    // Opening by the key file completes a rotation that was interrupted. All stores are opened before one
-    // is changed.
+    // Opening a store by the key file finishes or abandons an interrupted rotation. All stores are opened
+    // before one is changed.
     let connections = try stores.map {
       let connection = try Connection.open(
         $0, key: .keyFile(file, unlock: unlock), configuration: configuration)
@@ -54,7 +54,8 @@ extension SlotsCommand {
     return try SlotsReport(file)
   }
 
-  /// Removes a former data key, after a message about what can no longer be opened.
+  /// Removes a former data key, if `--yes` or the user's answer allows it. The question lists the files
+  /// that become unreadable.
   static func forget(_ word: String, of file: String, _ session: Session) throws -> SlotsReport {
     guard let number = Int(word), number > 0 else {
       throw UsageError(
@@ -75,7 +76,7 @@ extension SlotsCommand {
     }
     let loss =
       (found.isEmpty ? "" : " Found: \(list(found)).")
-      + (noted.isEmpty ? "" : " Last recorded for \(list(noted.sorted())), which no longer exists.")
+      + (noted.isEmpty ? "" : " Last recorded with it, but not found: \(list(noted.sorted())).")
       + (found.isEmpty && noted.isEmpty ? " No such file is known, but copies may exist elsewhere." : "")
     try session.confirm(
       "Every file encrypted with data key \(number) of \(file) would become unreadable.\(loss)",
@@ -87,7 +88,8 @@ extension SlotsCommand {
 
   private static func list(_ files: [String]) -> String { files.joined(separator: ", ") }
 
-  /// Returns the files that open with a data key, by its number. The folders of `others` are searched.
+  /// Searches the folders of `others` for files that open with one of the data keys, and returns them by
+  /// the number of their data key.
   private static func files(
     near others: [String], under keys: KeyFile
   ) throws -> [Int: [String]] {

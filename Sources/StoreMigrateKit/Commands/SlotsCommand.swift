@@ -44,20 +44,20 @@ enum SlotsCommand: Command {
       store-migrate slots remove notes.keys Bob
       store-migrate slots rotate notes.keys notes.store --keep Ann=ann.txt --drop-others
       store-migrate slots rotate notes.keys a.store b.store --keep Ann=ann.txt     several stores of one key file
-      store-migrate slots forget notes.keys 1                       removes data key 1, which no file needs
+      store-migrate slots forget notes.keys 1                       lists the files that need data key 1, asks, removes it
 
     The --key-... options open a slot. The --new-key-... options give the secret of a new or changed slot
     (formats passphrase, hex, base64, recovery). After `remove` and `change`, an old copy of the key file
     still opens the store with the old secret. `rotate` prevents that: it encrypts the store with a new data
-    key. It keeps the slots whose secrets are in the files of --keep NAME=FILE, and removes the others with
-    --drop-others.
+    key. `rotate` keeps the slots whose secrets are in the files of --keep NAME=FILE. If there are others, it
+    ends with 5, unless --drop-others allows their removal.
 
     One key file can serve several stores and their backups. A rotation encrypts only the stores that are
     given. A store that was not rotated keeps its former data key. The key file keeps that key, so the
     remaining slots still open the store, and so does an old copy of the key file. To move such a store to the
-    present data key: `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys
-    and the files last recorded for a former one. `forget` removes a data key: it lists the files that become
-    unreadable, and asks first.
+    present data key: `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys,
+    and for each former data key the files last recorded with it. `forget` removes a former data key. It first
+    lists the files that become unreadable, and asks.
     """
 
   struct SlotsReport: Report {
@@ -88,7 +88,7 @@ enum SlotsCommand: Command {
     /// The new recovery code. It is shown once and stored nowhere.
     let recoveryCode: String?
     let loss: String?
-    /// What was done, as the first line states it; the key file when nothing was.
+    /// What was done, as the first line states it; only the path of the key file when nothing was.
     let done: String
     /// The code is stored nowhere else: if `--quiet` hid it, the slot would be useless.
     var isData: Bool { recoveryCode != nil }

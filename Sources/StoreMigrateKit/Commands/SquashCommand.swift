@@ -23,15 +23,15 @@ enum SquashCommand: Command {
       store-migrate squash --to 40 --allow-released     steps that every store has run
 
     The new file of step N has the same result as steps 1 to N, and records their checksums. The other files
-    are removed. New stores are created with the new file. Stores at version N or above do not change. A store
-    below N is refused (3), with the release that can migrate it. So fold only steps that all stores have run.
-    Steps after the last release cannot be folded together with released ones, because no release migrates a
-    store to that version.
+    of these steps are removed. New stores are created with the new file. Stores at version N or above do not
+    change. A store below N gets an error (3) that names the release which can migrate it. So fold only steps
+    that all stores have run. Steps after the last release cannot be folded together with released ones,
+    because no release migrates a store to version N.
 
-    The models are compared. If steps have seeds, a store is created both ways and every row is compared. If
-    rows would differ, the squash is refused (5), with the blocks that cause it. If there are no seeds, the
-    transforms and conditions are left out, because a new store has no rows. The generated files are written
-    again. Needs no store and no key.
+    The models are compared. If a step has a seed or a transform, one store is created with the steps and one with
+    the new file, and every row is compared. If rows would differ, the command ends with 5 and lists the data
+    blocks of the steps (seeds, transforms, conditions). If these blocks create no row in a new store, the new file
+    omits all of them. The generated files are written again. Needs no store and no key.
     """
 
   struct SquashReport: Report {
@@ -40,8 +40,8 @@ enum SquashCommand: Command {
     let kept: [String]
     let leftOut: [String]
     let written: [String]
-    /// Whether this run completed an interrupted squash: the one file existed, and only the others were
-    /// removed.
+    /// Whether this run completed an interrupted squash: the file of the fold already existed, and the
+    /// files that it replaces were removed.
     var isFinished = false
 
     private enum CodingKeys: String, CodingKey { case file, folded, kept, leftOut, written }
@@ -89,8 +89,8 @@ enum SquashCommand: Command {
     let file = folder.appendingPathComponent(name)
     let others = former.filter { $0 != name }
     session.interruption.begin(FoldedFiles(folder: folder, file: name, step: fold.step, former: others))
-    // The one file is written first: if the process is killed here, all steps still exist, and the set
-    // reads as before.
+    // The new file is written first. If the process is killed before the other files are removed, the
+    // folder can still be read, and the same command completes the squash.
     try TextFile.write(Array(fold.step.fileText.utf8), to: file.path)
     // In reverse order: a former file with the number of the fold is removed first, because a number must
     // not be used twice.

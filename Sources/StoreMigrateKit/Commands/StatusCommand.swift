@@ -90,7 +90,7 @@ enum StatusCommand: Command {
     let bytes: Int
     /// How often the store was opened since then without a pending step.
     let openings: Int
-    /// Whether it was made before a run that commits each step separately, and which did not complete.
+    /// Whether it was made before a run that committed each step separately and did not complete.
     let isBeforeRun: Bool
 
     private enum CodingKeys: String, CodingKey { case name, bytes, openings, isBeforeRun }
@@ -111,8 +111,8 @@ enum StatusCommand: Command {
     let schema: SchemaState
     let drift: [String]
     let foreignKeys: References
-    /// What `up` would do and need; nil when a step cannot run, because nothing is known of it and of
-    /// later steps.
+    /// Whether `up` would make a backup. Like `backup`, `neededBytes` and `cost`, it is nil when a step
+    /// cannot run, because nothing is known of that step and of later ones.
     let makesBackup: Bool?
     let backup: String?
     let copies: [Copy]
@@ -157,8 +157,9 @@ enum StatusCommand: Command {
   /// Returns the report of a store.
   /// - Parameters:
   ///   - set: The steps that fit each other.
-  ///   - all: All steps, including the ones from the first that does not fit.
-  ///   - unfit: The number of that step, and why it cannot run; nil when all steps fit.
+  ///   - all: All steps: those of `set`, the first that does not fit, and the later ones.
+  ///   - unfit: The number of the first step that does not fit, and why it cannot run; nil when all steps
+  ///     fit.
   private static func report(
     _ session: Session, inspection: Inspection, migrations set: MigrationSet, of all: MigrationSet,
     unfit: (number: Int, fault: String)? = nil

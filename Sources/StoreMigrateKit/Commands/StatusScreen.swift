@@ -79,8 +79,9 @@ extension StatusCommand.StatusReport {
     let now = version.minimumReader
     // While the tables differ, `up` cannot run.
     let later = drift.isEmpty ? version.minimumReaderAfterwards.flatMap { $0 > now ? $0 : nil } : nil
-    return later.map { "apps at version \(now) or later now; after `up`, only at version \($0) or later" }
-      ?? "apps whose steps reach version \(now) or later"
+    return later.map {
+      "now: apps at version \(now) or later; after `up`: only apps at version \($0) or later"
+    } ?? "apps whose steps reach version \(now) or later"
   }
 
   private var copyLines: [String] {

@@ -42,7 +42,7 @@ extension Session {
   func directory(_ folder: URL) throws -> MigrationSet {
     do { return try MigrationSet.directory(folder) } catch let error as StoreError {
       guard case .historyConflict(.duplicate(let number, let files)) = error else { throw error }
-      // A branch with several steps has several numbers twice.
+      // If both branches have several steps, several numbers occur twice.
       let others = try Self.doubled(in: folder).filter { $0.number != number }
       let more = others.map { "\n  \(numbered($0.number)), too: \($0.files.joined(separator: ", "))." }
         .joined()

@@ -31,15 +31,16 @@ extension Session {
   ) async throws -> Result {
     let (descriptor, isNew) = try lock(folder, LOCK_EX, makes: makes)
     defer { if let descriptor { close(descriptor) } }
-    // Removes temporary files of a process that was killed. Its own lock has ended with it.
+    // Under the lock, temporary files can only be those of a killed process, whose own lock ended with
+    // it.
     if descriptor != nil { TextFile.sweep(folder.path) }
     do {
       return try await StepFolderLock.$held.withValue(StepFolderLock.held.union([folder.path])) {
         try await body()
       }
     } catch {
-      // The system does not remove a folder that has content. This happens before the lock ends, because
-      // another command may use the folder afterwards.
+      // The system does not remove a folder that has content. The folder is removed before the lock ends,
+      // because another command may use the folder afterwards.
       if isNew { unsafe rmdir(folder.path) }
       throw error
     }

@@ -28,22 +28,22 @@ enum UpCommand: Command {
       store-migrate up notes.store --to 6                      stop at version 6
 
     Runs the pending steps in one transaction. Afterwards the store is at the last version or, after any error,
-    unchanged. A step that loses data must be allowed: by the line allow: lossy:NAME in its file, by
+    unchanged. A step that loses data must be allowed: by the line `allow: lossy:NAME` in its file, by
     --allow lossy:NAME for each loss, by --yes, or by the answer yes.
 
-    With --tx step, each step is committed separately. After a failure, Ctrl-C or a kill, the last complete
-    step stays committed, and `up` continues from there. Between two steps, other programs may open the store
-    at a version that no release has. A program without the later steps gets the error "newer store"; one that
-    has them may run them. The report lists what other programs did. One backup is made, before the first
-    step. If a run does not complete, its backup is kept.
+    With --tx step, each step is committed separately. After a failure, Ctrl-C or a kill, the complete steps
+    stay committed, and the next `up` continues after them. Between two steps, other programs may open the
+    store at a version that no release has. A program that lacks a step which has run gets the error "newer
+    store". A program that has the pending steps may run them. The report lists what other programs did. One
+    backup is made, before the first step. If a run does not complete, its backup is kept.
 
     --vacuum rewrites the file after the run and returns free pages to the disk. It needs space for a second
     copy of the file, on the disk and in memory, because no plain data may reach the disk. A rebuilt table
     leaves as many free pages as it had pages.
 
-    Before a step that loses or rewrites values, or whose file has the line backup: always, an encrypted backup
-    is written next to the store and verified. The last two backups are kept, or fewer if the app sets that; one
-    that a process has open is not removed. --no-backup makes no backup.
+    Before a step that loses or rewrites values, or whose file has the line `backup: always`, an encrypted
+    backup is written next to the store and verified. The last two backups are kept; an app may set that they
+    are removed earlier. A backup that a process has open is not removed. With --no-backup, no backup is made.
     """
 
   struct UpReport: Report {
@@ -54,7 +54,8 @@ enum UpCommand: Command {
     let applied: [String]
     let backup: String?
     let seconds: Double
-    /// Whether another process changed the version, while this one waited for it or between two steps.
+    /// Whether another process changed the version, between the plan of this run and its first step or
+    /// between two of its steps.
     let byAnother: Bool
     /// What the other process did, in words.
     var others: String?
@@ -67,7 +68,8 @@ enum UpCommand: Command {
     /// The size of the file's free pages in bytes, and whether they were returned to the disk.
     var unusedBytes = 0
     var isVacuumed = false
-    /// Why the file could not be rewritten. The steps ran before that.
+    /// The error of the vacuum; nil when there was none. The steps ran before it. The file may have been
+    /// rewritten nevertheless: see `isVacuumed`.
     var vacuumFailure: String?
     /// Whether the file was examined after the run.
     var isLookedAt = false
@@ -215,7 +217,7 @@ enum UpCommand: Command {
       (report.isVacuumed, report.store) = (true, session.storeAfterwards)
     }
     report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
-    // Fewer free pages are soon used again.
+    // A smaller number or share of free pages is not worth a vacuum: new rows soon use them.
     if report.unusedBytes >= 1 << 20, free * 4 >= pages {
       report.offer = session.line(UpCommand.self, ["--vacuum"])
     }
@@ -223,7 +225,7 @@ enum UpCommand: Command {
   }
 
   /// Vacuums the store's file.
-  /// - Parameter hadFreePages: Set before the file is rewritten.
+  /// - Parameter hadFreePages: Is set, before the file is rewritten, to whether it has free pages.
   private static func vacuum(_ session: Session, key: Key, hadFreePages: inout Bool) throws {
     let path = try DatabasePath(session.storePath)
     if session.interruption.aftermath == nil {
@@ -245,7 +247,7 @@ enum UpCommand: Command {
     if let bytes = connection.contentBytes, let free = path.freeBytes, free < bytes {
       throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
     }
-    // Defines the collation of decimals, which VACUUM needs because tables are ordered by it.
+    // Defines the collation of decimals, which VACUUM needs because indexes are sorted by it.
     try StoreInfo.prepare(connection)
     try run.run(connection) { try connection.vacuum() }
   }

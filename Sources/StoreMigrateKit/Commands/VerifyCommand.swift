@@ -20,10 +20,11 @@ enum VerifyCommand: Command {
       store-migrate verify notes.store --key-file key.txt
       store-migrate verify large.store --deep         also compares all indexes of a large store
 
-    Checks the authentication code of every page (on every engine), SQLite's structure, the references, and the
-    tables and every value in them against the store's own model. It compares every index entry with its row;
-    above 256 MB only with --deep, and the report states that. If there are migrations, it compares the history
-    with them. It lists other objects in the file, such as a trigger that no step created.
+    Checks the authentication code of every page (on every engine), SQLite's structure, and the references.
+    Compares the tables, and every value in them, with the store's own model. Compares every index entry with
+    its row. In a store above 256 MB it does so only with --deep; otherwise the report states that the indexes
+    were not compared. If there are migrations, compares the history with them. Lists objects in the file that
+    no step created, such as a trigger.
 
     Ends with 2 if something is wrong with the file. Otherwise, if the history does not match the steps, it ends
     with 3, or with 4 for a newer store. The store does not change, and no new file remains.
@@ -80,7 +81,7 @@ enum VerifyCommand: Command {
     bar.finish()
     let info = try info(connection, findings: &findings, hasSteps: hasSteps)
     if findings.isEmpty, let info { findings += try contentFindings(info, connection) }
-    // A fault of the file does not hide a history that differs, and the reverse.
+    // A fault of the file and a history that differs are both reported: neither hides the other.
     let history = hasSteps ? info.map { HistoryVerdict($0, of: inspection, in: session) } : nil
     let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(

@@ -15,11 +15,13 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case attention = 2
   /// A step was edited, is missing, exists twice, or was reordered.
   case historyConflict = 3
-  /// The store is newer than the steps.
+  /// The store is newer than the steps, or has a newer format than this tool supports.
   case storeTooNew = 4
   /// Something was not allowed: a step that loses data, or an action that replaces, removes or exports
-  /// something. Or a step rejects rows, as a plan or the step itself found; has no rollback; or calls a
-  /// function of the app that this tool does not have.
+  /// something. Or a step rejects rows, in a plan or in its run. Or a step has no rollback, or calls a
+  /// function of the app that this tool does not have. Or the work is refused for another reason that the
+  /// user has to settle, such as a possible renaming, a released step, a file that was not generated, or
+  /// the last slot of a key file.
   case refused = 5
   /// The backup could not be made, or the disk does not have enough room.
   case noSpace = 6

@@ -1,4 +1,5 @@
-// The options `--cipher` and `--new-cipher`: settings that a file does not record, or that it is to have.
+// The option `--cipher`, for settings that a file does not record, and `--new-cipher`, for the settings
+// of a new file.
 
 import CipherSQLite
 import Foundation

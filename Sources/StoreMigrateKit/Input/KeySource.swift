@@ -17,7 +17,9 @@ struct KeySource {
   var isOfNewFile = false
 
   /// Reads the key. A source that is a pipe can be read only once.
-  /// - Throws: ``UsageError`` when there is no source and no prompt is possible; ``SQLError``.
+  /// - Throws: ``UsageError`` when there is no source and no prompt is possible, or when the source
+  ///   cannot be read or has another format; ``RefusedError`` when the key file does not exist;
+  ///   ``SQLError``.
   func read(for file: String) throws -> Key {
     let settings = prefix == "key" ? "--cipher" : "--new-cipher"
     let salt = try CipherSettings.given(settings, in: arguments)?.salt
@@ -60,7 +62,7 @@ struct KeySource {
   /// Returns what `--slots-work` allows the derivation of a key to cost; nil without it.
   static func budget(_ arguments: Arguments) throws -> ScryptBudget? {
     guard arguments.value("--slots-work") != nil else { return nil }
-    // A smaller limit opens nothing that the default limit does not, so it is a typing mistake.
+    // A limit below 0.1 s opens no slot that the default limit does not, so it is a typing mistake.
     let seconds = try arguments.seconds("--slots-work", default: 0, from: 0.1)
     return ScryptBudget(seconds: seconds, memoryBytes: ScryptBudget.unlimited.memoryBytes)
   }
@@ -127,7 +129,8 @@ struct KeySource {
 
   private func fromFile(_ path: String) throws -> [UInt8] {
     if path == "-" { return try fromDescriptor(0) }
-    // Opened once and read in sequence: it may be a pipe, of the shell (`<(…)`) or with a name.
+    // Opened once and read in sequence, because it may be a pipe: one of the shell (`<(…)`), or a named
+    // one.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       let code = errno

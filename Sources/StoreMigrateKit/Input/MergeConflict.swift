@@ -1,5 +1,5 @@
-// Recognizes merge conflicts in generated files, so that an error can name the conflict and not the
-// content. For steps, their parser does that.
+// Recognizes merge conflicts in generated files, so that an error reports the conflict, and not the
+// content that it makes invalid. In the files of steps, the parser of steps recognizes them.
 
 enum MergeConflict {
   /// Returns whether a line is the mark of a conflict.

@@ -49,7 +49,7 @@ extension Option {
   static let transaction = Option(
     "--tx", value: "SCOPE",
     "all: one transaction, so all steps or none (the default); step: one transaction per step,",
-    "for huge stores; after a failure or a stop, the last complete step stays committed")
+    "for huge stores; after a failure or a stop, the complete steps stay committed")
   static let verbose = Option("--verbose", short: "-v", "show checksum, program and engine of each step")
   /// For commands that run steps.
   static let shownPlan = Option("--verbose", short: "-v", "show the plan before running it")
@@ -99,7 +99,9 @@ extension Option {
   /// The options for the source of a new key.
   static let newKey =
     keyWays("--new-key", in: .newKey) + [
-      Option("--new-key-format", value: "FORMAT", in: .newKey, "same as --key-format"),
+      Option(
+        "--new-key-format", value: "FORMAT", in: .newKey,
+        "passphrase (the default), hex, base64; for a slot also recovery"),
       Option("--new-slots", value: "FILE", in: .newKey, "the new key opens a slot of this key file"),
       slotsWork(in: .newKey),
     ]
@@ -162,7 +164,8 @@ extension [Option] {
   }
 
   /// Returns the lines of a help, under their headings.
-  /// - Parameter newKeyDefault: What a command uses without an option for a new key; nil for the overview.
+  /// - Parameter newKeyDefault: What a command uses without an option for a new key; nil for the
+  ///   overview.
   func lines(
     of sections: [Option.Section] = Option.Section.allCases, newKeyDefault: String? = nil
   ) -> String {

@@ -30,8 +30,8 @@ enum SwiftLiteral {
   /// Returns a whole literal, with quotation marks.
   static func quoted(_ text: String) -> String { "\"\(body(text))\"" }
 
-  /// Returns the text between the quotation marks. Characters that would end the literal, or that the
-  /// compiler rejects, are escaped.
+  /// Returns the text between the quotation marks. Quotation marks, backslashes and invisible characters,
+  /// such as line breaks, are escaped.
   static func body(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { body, scalar in
       switch scalar {

@@ -29,7 +29,7 @@ struct KeyChange: FileStateReport {
 
   func found() -> String {
     switch (opens(new), opens(old)) {
-    // Both keys come from the same key file.
+    // Both keys open the store, because they come from the same key file.
     case (true, true): "\(store) opens with the slots of its key file."
     // The success of the command was not reported, because not all pages were read with the new key.
     case (true, false): renewed
@@ -69,7 +69,7 @@ struct KeyChange: FileStateReport {
 /// has not.
 struct Replacement: FileStateReport {
   let path: String
-  /// What to report of the former file, and of the new one.
+  /// What to report if the former file is still at the path, and if the new one is.
   let texts: (former: String, new: String)
   private let former: Identity?
 
@@ -92,21 +92,21 @@ struct Replacement: FileStateReport {
   }
 
   func found() -> String { Identity(path) == former ? texts.former : texts.new }
-  // The new file is renamed in a single operation. Its temporary file is already removed, so that cannot
-  // happen any more.
+  // The new file is renamed in a single operation. If that has not happened, the new file is already
+  // removed and can no longer replace the store.
   func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
 /// After `encrypt`, `export` or `backup`: the new file has its name, or it does not exist.
 struct NewCopy: FileStateReport {
   let target: String
-  /// What to report of the file that was copied.
+  /// What to report about the file that was copied.
   let source: String
 
   func found() -> String {
     (FileManager.default.fileExists(atPath: target)
-      ? "\(target) is complete and was compared." : "\(target) was not created; no part of it remains.") + " "
-      + source
+      ? "\(target) is complete, and its content equals the original's."
+      : "\(target) was not created; no part of it remains.") + " " + source
   }
   func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
@@ -218,8 +218,8 @@ struct NewRecord: FileStateReport {
   }
 }
 
-/// After `up`, `down`, or `baseline` in place: all steps are done, or none; with `--tx step`, some may
-/// be.
+/// After `up`, `down`, or `baseline` in place: all steps are done, or none. With `--tx step`, it may be
+/// that only some are done.
 struct MigrationRun: FileStateReport {
   let store: String
   let key: Key

@@ -1,5 +1,5 @@
 // The reaction to signals. The first signal stops the run in order, however long that takes; a second one
-// ends the process. In both cases the tool prints the state of the files, which an `FileStateReport`
+// ends the process. In both cases the tool prints the state of the files, which a `FileStateReport`
 // determines.
 
 import CipherSQLite
@@ -89,8 +89,9 @@ final class Interruption: Sendable {
     if progress.isCancelled { throw CancellationError() }
   }
 
-  /// What reports the state of the files, once their change has begun; nil before that. A signal may end
-  /// the process even while the report is made.
+  /// What reports the state of the files, while they are being changed; nil before that, and after the
+  /// end of the run. Reading it does not end the run, so a signal can still end the process while the
+  /// report is made.
   var aftermath: (any FileStateReport)? {
     state.withLock { state in
       if case .changing(let aftermath) = state.stage { aftermath } else { nil }

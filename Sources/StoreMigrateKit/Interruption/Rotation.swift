@@ -20,7 +20,8 @@ struct Rotation: FileStateReport {
   let configuration: Connection.Configuration
 
   func found() -> String {
-    // Opening a store completes an interrupted rotation. Only then is the number of its data key certain.
+    // Opening a store finishes or abandons an interrupted rotation. Only then is it certain which data
+    // key the store has.
     let numbers = stores.map { store -> Int? in
       (try? Connection.open(store, key: .keyFile(file, unlock: secret), configuration: configuration))?
         .close()

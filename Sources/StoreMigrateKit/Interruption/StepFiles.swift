@@ -1,5 +1,5 @@
-// Reports the state of a folder of steps after a command was stopped that renames, removes or writes its
-// files.
+// Reports the state of a folder of steps after a command that renames, removes or writes its files was
+// stopped.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +15,7 @@ struct RenamedSteps: FileStateReport {
 
   func found() -> String {
     let waiting = moves.filter { folder.holds($0.to + Self.suffix) }
-    // The last file to be renamed; no other file had its new name before.
+    // The last file to get a temporary name. Until it has one, no file has its new name.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
         ? "The steps have their new numbers. Update the generated files: \(folder.embedLine)"
@@ -34,7 +34,8 @@ struct RenamedSteps: FileStateReport {
   func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// After `squash`: the fold is written and the files that it replaces are removed, or no step was folded.
+/// After `squash`: no step was folded; or the fold is written, and all or some of the files that it
+/// replaces are removed.
 struct FoldedFiles: FileStateReport {
   let folder: URL
   /// The name of the file with the fold.

@@ -16,7 +16,8 @@ enum CellText {
       number == 1 ? "true" : "false"
     case .integer(let number): "\(number)"
     case .real(let number) where traits.written == .date: date(number)
-    // Printed as a Float: as a Double it would have digits that were never stored.
+    // Printed as a Float: as a Double, 0.1 would be 0.10000000149011612, which has more digits than were
+    // stored.
     case .real(let number)
     where traits.storage == .real(isSingle: true) && Float(number).isInfinite == number.isInfinite:
       "\(Float(number))"

@@ -42,7 +42,8 @@ struct ConflictScreen {
       \(numbered(number)) \(name) ran on \(store) in another form than the one folded into \(numbered(into)) \(intoName).
       \(Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"))
       \(Screen.part("folded", text: Screen.short(found)))
-        Its file was removed. Restore the files from before the fold from version control, into another folder.
+        Its file was removed. In version control, find the step files as they were before the fold, and put
+        them into another folder.
         If they produce the same model, this command records the step as it was folded:
             \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
       """
@@ -84,7 +85,7 @@ struct ConflictScreen {
       ]
     case .otherModel:
       [
-        "  Undo the edit, and put the change into a new step. The edit cannot be recorded, because with it the",
+        "  Undo the edit, and put the change into a new step. `repair` cannot record the edit, because with it the",
         "  model of the steps differs from that of the store.",
       ]
     case .otherConflict(let conflict):
@@ -128,7 +129,7 @@ struct ConflictScreen {
     }
     return """
         If \(clause)\(example), roll the step back with the rollback that the store contains\
-      \(plan.lossClause). Then run up:
+      \(plan.lossClause). Run this command, and then up:
             \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """
   }
@@ -169,7 +170,8 @@ struct NewerScreen {
       ]
     case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
       lines.append(
-        "  \(Self.update): \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
+        "  \(Self.update). The store cannot be rolled back instead, because of \(numbered(step)) \(name) "
+          + "(\(brief(reason))).")
     default: lines.append("  \(Self.update).")
     }
     return lines.joined(separator: "\n")

@@ -4,6 +4,7 @@
 import CipherSQLite
 import Foundation
 import ObjectVault
+import VaultAuthoring
 
 package enum ErrorText {
   /// Returns the text of an error.
@@ -88,6 +89,8 @@ package enum ErrorText {
     case StoreError.adoptionLoses(_, let losses): allowing(losses.map(\.name))
     case StoreError.backupFailed(_, _, let reason) where reason.hasSuffix(MigrationBackup.withoutCopy):
       .option("With --no-backup, no backup is made.")
+    case StoreError.adoptionRefused(_, let reason, _) where reason.hasSuffix(Adoption.needsOwnSteps):
+      .option("The command `schema import` does that.")
     default: nil
     }
   }

@@ -1,6 +1,6 @@
-// The text of a JSON attribute as part of other JSON. It is validated strictly by RFC 8259, and
-// whitespace between values is removed so that it stays on one line. Foundation's reader is more lenient:
-// it accepts a byte-order mark and UTF-16.
+// The text of a JSON attribute as part of other JSON. It is validated strictly by RFC 8259. Whitespace
+// between values is removed so that it stays on one line, and so is a byte-order mark at its beginning.
+// Foundation's reader is more lenient: it accepts UTF-16, too.
 
 /// Reads a JSON text once, and copies the significant bytes.
 struct JSONText {

@@ -9,7 +9,7 @@ final class ProgressBar {
   private let label: String
   private let isSilent: Bool
   private let isTerminal: Bool
-  /// Whether a moving bar is visible.
+  /// Whether the progress is a moving bar: on a terminal, unless nothing is shown at all.
   var isLive: Bool { isTerminal && !isSilent }
   private let write: (String) -> Void
   private var line: ProgressLine

@@ -40,8 +40,8 @@ package struct ProgressLine {
     let (filled, empty) = (percent / 5, 20 - percent / 5)
     let bar =
       "\(label) [\(String(repeating: "#", count: filled))\(String(repeating: ".", count: empty))] \(percent) %"
-    // Some work cannot be counted, such as the end of a table. The speed and the time would be wrong
-    // then.
+    // Some statements write no rows that can be counted, such as one that drops a table. The speed and
+    // the time would be wrong then.
     let isStill = doing != nil && rate.stillSeconds > 1
     let more = (isStill ? [] : speed(total - done)) + (doing.map { [$0] } ?? [])
     let text = percent < 100 ? fitting([bar] + more) : bar
@@ -75,7 +75,8 @@ package struct ProgressLine {
   }
 }
 
-/// The speed of the work. Recent seconds have more weight than earlier ones, because steps differ.
+/// The speed of the work. Recent seconds have more weight than earlier ones, because steps differ in
+/// speed.
 struct ProgressRate {
   /// The units per second; nil until enough is done to compute it.
   private(set) var perSecond: Double?

@@ -9,11 +9,12 @@ final class RowSink: Sendable {
   private static let capacity = 32 << 10
   private let waiting = Locked("")
 
-  /// Whether anything was written. After that, an error is not the only content of standard output.
+  /// Whether anything was written. From then on, an error can no longer be the only JSON object on
+  /// standard output.
   var hasBegun: Bool { begun.withLock { $0 } }
   private let begun = Locked(false)
 
-  /// Writes a text when enough is collected.
+  /// Collects a text, and writes what was collected when that is enough for a block.
   /// - Throws: ``ReaderGone``, ``OutputError``.
   func write(_ text: String) throws {
     let full = waiting.withLock { waiting -> String? in

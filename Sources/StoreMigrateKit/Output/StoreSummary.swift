@@ -1,4 +1,4 @@
-// The description of a store that every report contains.
+// The description of a store in the reports of most commands that work on one.
 
 import CipherSQLite
 

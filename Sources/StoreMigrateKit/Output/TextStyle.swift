@@ -1,5 +1,5 @@
-// The style of output: with colours, unchanged, or in ASCII. Colours are added last, by the marks in the
-// lines of screens, so that no text of a store can bring its own.
+// The style of output: with colours, unchanged, or in ASCII. Colours are added last, according to the
+// marks in the lines of screens, so that no text of a store can add colours of its own.
 
 import Foundation
 

@@ -71,7 +71,7 @@ extension StoreMigrate {
 
       A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command cleanly: its changes are complete or rolled back.
       The last line reports whether they are complete or rolled back, and which key opens the store. A second
-      signal ends the command at once, with the same report.
+      signal ends the command at once, and the last line reports what is known at that moment.
 
       EXIT CODES
       \(codes)

@@ -35,7 +35,7 @@ public enum StoreMigrate {
   /// The names of all commands, in the order of the overview.
   package static var commandNames: [String] { commands.map { $0.name } }
 
-  /// Returns the names of a command's options, including those of every command.
+  /// Returns the names of a command's options, including those that every command takes.
   package static func optionNames(of name: String) -> [String] {
     (commands.filter { $0.name == name }.flatMap { $0.options } + Option.common).distinct.map(\.name)
   }
@@ -246,7 +246,8 @@ public enum StoreMigrate {
     return TextStyle(coloring, isPlain: arguments.has("--plain"), descriptor: 1, words: words)
   }
 
-  /// Belongs to no command: with this option, the tool prints its version and runs no command.
+  /// The option `--version`. It belongs to no command: with it, the tool prints its version and runs no
+  /// command.
   static let versionOption = Option("--version", in: .common, "show the tool's version and the engine's")
 
   static var everyOption: [Option] {

@@ -90,14 +90,16 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a to-one with an unknown target is reported with the option that names the target`()
+  @Test func `a to-one with an unknown target is reported with the argument that names the target`()
     async throws
   {
     let lab = try AdoptionLab(Self.file)
     let adoption = try await lab.plan()
     // The id 1 exists in Person and in Tag, the id 5 only in Person.
     #expect(
-      adoption.notes.contains { $0.contains("--to-one Note.owner=ENTITY") && $0.contains("may be a to-one") })
+      adoption.notes.contains {
+        $0.contains("relationships: [\"Note.owner\": \"ENTITY\"]") && $0.contains("may be a to-one")
+      })
     #expect(adoption.schema.entity(named: "Note")?.attribute(named: "owner")?.type == .int)
     #expect(adoption.schema.entity(named: "Note")?.relationship(named: "author")?.destination == "Person")
     await #expect { try await lab.plan(["Note.owner": "Persn"]) } throws: {

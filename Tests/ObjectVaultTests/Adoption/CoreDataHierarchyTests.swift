@@ -149,7 +149,7 @@ import VaultAuthoring
     #expect(
       adoption.notes.contains {
         $0
-          == "Person.title1 is called title in the model, but another entity in the table of Party has a property of this name."
+          == "Person.title1 is called title in Core Data's model. It is renamed because another entity in the table of Party has a property called title."
       }, "\(adoption.notes)")
   }
 

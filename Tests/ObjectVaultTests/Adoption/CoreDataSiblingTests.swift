@@ -92,7 +92,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT Book_id, Tag_id FROM Book_tags") == [[1, 2]])
     #expect(try lab.rows("SELECT Film_id, Tag_id FROM Film_tags2 ORDER BY 2") == [[3, 1], [3, 2]])
     #expect(try lab.rows("SELECT count(*) FROM Person_friends") == [[1]])
-    #expect(adoption.notes.contains { $0.contains("Book.maker1 is called maker in the model") })
+    #expect(adoption.notes.contains { $0.contains("Book.maker1 is called maker in Core Data's model") })
   }
 
   @Test func `a table without Z_ENT and a cycle of parents are imported without a crash`() async throws {

@@ -159,7 +159,9 @@ final class StaleScript {
     contexts[number].delete(maker)
     let former = world
     try save(in: number, maker, id: id, isThere: true) {
-      if before != world.makers[id] { throw Mismatch("maker \(id) was deleted, and was another by then") }
+      if before != world.makers[id] {
+        throw Mismatch("maker \(id) was deleted, although its row had changed since it was read")
+      }
       world.makers[id] = nil
       world.parts = world.parts.filter { $0.value.owner != id }
     } conflict: {
@@ -170,7 +172,7 @@ final class StaleScript {
     makers[number][id] = nil
     for part in former.parts.keys where world.parts[part] == nil { parts[number][part] = nil }
     guard case .committed(let set)? = changes.takeUndelivered().last else {
-      throw Mismatch("no commit was told")
+      throw Mismatch("no commit was reported")
     }
     deletions.append((set, former))
   }

@@ -194,7 +194,7 @@ import Testing
     let all = try context.fetch(entity: "Author").all()
     // The members of one author are in memory, those of the others are not.
     let known = try #require(all.first { !$0[toMany: "books"].isEmpty })
-    _ = try context.fetch(entity: "Author").prefetch("books.genres").all()
+    _ = try context.fetch(entity: "Author").prefetch(path: "books.genres").all()
     let (fired, queries) = (context.statistics.faultsFired, context.statistics.queries)
     for book in known[toMany: "books"] { _ = book[toMany: "genres"] }
     for book in all.flatMap({ $0[toMany: "books"] }) { _ = book[toMany: "genres"] }

@@ -25,7 +25,8 @@ import Testing
     ("string CONTAINS maybeString", []), ("data == %@", [Data([1, 2])]), ("data != %@", [Data([1, 2])]),
     ("date < %@", [Date(timeIntervalSinceReferenceDate: 2)]), ("maybeDate >= date", []),
     ("maybeDate == nil", []),
-    ("uuid == %@", [uuid]), ("uuid == '6ba7b810-9dad-11d1-80b4-00c04fd430c8'", []),
+    ("uuid == %@", [uuid]), ("string == %@", [uuid]), ("%@ == string", [uuid]),
+    ("string != %@", [uuid]), ("uuid == '6ba7b810-9dad-11d1-80b4-00c04fd430c8'", []),
     ("uuid IN {'6ba7b810-9dad-11d1-80b4-00c04fd430c8'}", []),
     ("'6ba7b810-9dad-11d1-80b4-00c04fd430c8' IN {uuid, 'x'}", []),
     ("'6ba7b810-9dad-11d1-80b4-00c04fd430c8' == uuid", []), ("url == 'https://a.test/1'", []),
@@ -82,7 +83,7 @@ import Testing
     try compare(\.maybeDecimal)
   }
 
-  private static func fill(_ sample: Sample, _ number: Int) {
+  static func fill(_ sample: Sample, _ number: Int) {
     sample.flag = number % 2 == 0
     sample.int = number
     (sample.int8, sample.uint32) = (Int8(number), UInt32(number))

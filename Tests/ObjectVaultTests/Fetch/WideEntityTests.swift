@@ -112,7 +112,7 @@ private let widths = [124, 125, 126, 130, 512]
       let fresh = store.makeContext()
       let owners =
         try isPrefetched
-        ? fresh.fetch(entity: "Owner").prefetch("members").all() : fresh.fetch(entity: "Owner").all()
+        ? fresh.fetch(entity: "Owner").prefetch(path: "members").all() : fresh.fetch(entity: "Owner").all()
       #expect(owners.count == 3)
       for owner in owners {
         let members = owner[toMany: "members"]

@@ -50,7 +50,9 @@ import Testing
     #expect(try fetch.all().map(\.id.rowID) == expected.all().map(\.id.rowID))
     #expect(try fetch.ids().map(\.rowID) == expected.ids().map(\.rowID))
     #expect(try fetch.count() == expected.count() && fetch.exists() == expected.exists())
-    let window = try fetch.offset(1).limit(2).prefetch("author.books").all().map { $0["title"] as String }
+    let window = try fetch.offset(1).limit(2).prefetch(path: "author.books").all().map {
+      $0["title"] as String
+    }
     #expect(try window == expected.offset(1).limit(2).all().map(\.title))
     #expect(try fetch.sql.bindings == expected.sql.bindings)
   }
@@ -98,7 +100,7 @@ import Testing
     #expect(throws: StoreError.self) { try names.fetch(entity: "Author").sorted(byPath: "nmae").all() }
     try names.insert(entity: "Author") { $0["name"] = "Ann" }
     try names.save()
-    #expect(throws: StoreError.self) { try names.fetch(entity: "Author").prefetch("name").all() }
+    #expect(throws: StoreError.self) { try names.fetch(entity: "Author").prefetch(path: "name").all() }
     names.insert(Author.self)
     #expect(names.faultErrors.count == 1)
   }

@@ -82,7 +82,7 @@ import Testing
     }
     let plan = try run("plan", "--to", "1")
     #expect(plan.errors.contains("cannot migrate the store up again from version 1"), "\(plan)")
-    #expect(plan.errors.contains("you need their files from before the fold"), "\(plan)")
+    #expect(plan.errors.contains("you need the files of those steps from before the fold"), "\(plan)")
     let down = try run("down", "--to", "1", "--yes", "--no-backup")
     #expect(
       down.status == 0 && down.errors.contains("cannot migrate the store up again from version 1"),
@@ -153,7 +153,7 @@ import Testing
       #expect(told.status == 0, "\(told)")
     }
     let plan = try run("plan", "--to", "1")
-    #expect(plan.errors.contains("you need release 4.1, or their files"), "\(plan)")
+    #expect(plan.errors.contains("you need release 4.1, or the files"), "\(plan)")
   }
 
   @Test func `create makes a store of any version, and replaces no file`() throws {

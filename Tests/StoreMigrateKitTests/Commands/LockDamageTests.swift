@@ -70,8 +70,8 @@ import Testing
 
   @Test func `the refusal of a damaged lock file lists what to delete if nothing was released`() throws {
     for (text, sentence) in [
-      ("", "migrations.lock is empty. Only this file records the releases."),
-      (String(whole.dropLast(1)), "migrations.lock: line 5 has no newline at its end. Only this file"),
+      ("", "migrations.lock is empty. Only the lock file records the releases."),
+      (String(whole.dropLast(1)), "migrations.lock: line 5 has no newline at its end. Only the lock file"),
     ] {
       try Data(text.utf8).write(to: lock)
       let told = try run("embed")

@@ -105,8 +105,10 @@ import Testing
   @Test func `help explains each option for its command`() throws {
     #expect(
       try run("help baseline").output.contains(
-        "  import Note.owner as a to-one to Person: Note.owner=Person"))
-    #expect(try run("help schema").output.contains("  import: read Note.owner as a to-one to Person"))
+        "Note.owner=Person imports Note.owner as a to-one to Person"))
+    #expect(
+      try run("help schema").output.contains(
+        "import: Note.owner=Person reads Note.owner as a to-one to Person"))
     for command in ["up", "down", "redo"] {
       let help = try run("help \(command)").output
       #expect(help.contains("show the plan before running it") && !help.contains("status:"), "\(help)")

@@ -48,7 +48,7 @@ import Testing
     #expect(
       text.output.contains(
         "REFUSED add index Thing(name) unique: 1 value of Thing(name) occurs more than once, but must be "
-          + "unique (row 3). First make them"
+          + "unique (row 3). First make all values differ"
       ))
     #expect(text.output.contains("Nothing was written."))
     let json = try #require(

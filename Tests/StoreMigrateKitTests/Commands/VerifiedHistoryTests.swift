@@ -16,7 +16,7 @@ import Testing
     let folder = try await CommandFolder()
     let edited = try run("verify @new.store -m @Edited", in: folder)
     #expect(edited.status == 3 && edited.output.contains("0001 step was edited"), "\(edited)")
-    #expect(edited.output.contains("The edit cannot be recorded") && edited.errors.isEmpty, "\(edited)")
+    #expect(edited.output.contains("`repair` cannot record the edit") && edited.errors.isEmpty, "\(edited)")
     let reworded = try run("verify @new.store -m @Reworded", in: folder)
     #expect(reworded.status == 3 && reworded.output.contains("store-migrate repair "), "\(reworded)")
     let newer = try run("verify @new.store -m @First", in: folder)

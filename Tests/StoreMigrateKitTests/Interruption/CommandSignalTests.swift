@@ -63,7 +63,7 @@ struct CommandSignals {
     case .newKey: text.contains("OLD key") || text.contains("NEW key")
     case .newDataKey: text.contains("the slot")
     case .keyFile: text.contains("key file") || text.contains("slots are")
-    case .content: text.contains("was not replaced") || text.contains("opens with its key")
+    case .content: text.contains("was not replaced") || text.contains("opens with the backup's key")
     case .newStore, .adopted: text.contains("was not created") || text.contains("its key")
     default: text.contains("its key") || text.contains("NOT encrypted")
     }

@@ -21,7 +21,7 @@ import Testing
     ("info absent/a.store", 10, "there is no such file. Check the path.\n"),
     ("info dir", 10, "dir: this is a directory."),
     ("info empty", 12, "empty: the file is empty. Check the path"),
-    ("info text", 12, "text: this is not an encrypted database (it has only 28 bytes)"),
+    ("info text", 12, "text: this is not a database that can be used here (it has only 28 bytes)"),
     (
       "info -", 64,
       "info: STORE must be a file, not a pipe. If the file has the name -, write ./-.\n"

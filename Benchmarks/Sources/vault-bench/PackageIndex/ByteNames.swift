@@ -1,19 +1,21 @@
-// Numbers for names, as they are asked for: of slices of a buffer, without making a text of each.
+// Assigns numbers to names when they first occur. Names are slices of a buffer; no String is made of
+// them.
 
 import Foundation
 
 /// Names, each once, numbered from 0.
 struct ByteNames {
-  /// All names, one behind the other.
+  /// All names, one after the other.
   private var bytes: [UInt8] = []
-  /// Where each ends, and its hash.
+  /// The end of each name in `bytes`, and its hash.
   private var names: [(end: Int, hash: UInt64)] = []
-  /// Open addressing: numbers, -1 where there is none. A power of two, at most half of it in use.
+  /// A hash table with open addressing: the numbers of names, and -1 in free places. Its size is a power
+  /// of two, and at most half of it is in use.
   private var places = [Int32](repeating: -1, count: 1024)
 
   var count: Int { names.count }
 
-  /// The number of a name, which is the next one if it was not there.
+  /// Returns the number of a name. A new name gets the next number.
   mutating func number(of name: Slice) -> Int {
     let hash = Self.hash(name)
     var place = Int(truncatingIfNeeded: hash) & (places.count - 1)
@@ -48,7 +50,8 @@ struct ByteNames {
     }
   }
 
-  // Names of packages are nobody's attack: eight bytes at a time, multiplied and mixed.
+  // Eight bytes at a time are multiplied and mixed. That is enough, because package names are not chosen
+  // by an attacker.
   private static func hash(_ name: Slice) -> UInt64 {
     var hash = UInt64(truncatingIfNeeded: name.count) &* 0x9E37_79B9_7F4A_7C15
     var start = 0

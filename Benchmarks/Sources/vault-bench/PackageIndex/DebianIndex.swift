@@ -1,11 +1,12 @@
-// The package index of Debian as a graph: the classes. The same tables and indexes are in package_index.py.
+// The package index of Debian as a graph: the classes. The same tables and indexes are in
+// package_index.py.
 
 import Foundation
 import ObjectVault
 
 /// The entities of a package index.
 enum DebianIndex {
-  /// How a version needs a package. Stored in this spelling.
+  /// How a version needs a package. The raw value is stored.
   enum Relation: String, CaseIterable, Codable, AttributeValue, Sendable {
     case depends, preDepends, recommends, suggests
   }
@@ -18,7 +19,7 @@ enum DebianIndex {
   final class Package: ManagedObject {
     @Attribute(.unique) var name: String
     @Attribute var homepage: String?
-    /// nil for a name that others need and nobody describes.
+    /// nil for a package that others need and that no paragraph describes.
     @ToOne var section: Section?
     @ToMany(inverse: \Version.package, onDelete: .cascade) var versions: Set<Version>
     @ToMany(inverse: \Dependency.target, onDelete: .cascade) var needed: Set<Dependency>
@@ -31,7 +32,7 @@ enum DebianIndex {
     @Attribute var priority: String
     /// In KiB.
     @Attribute var installedSize: Int?
-    /// Of the file, in bytes.
+    /// The size of the package file, in bytes.
     @Attribute var size: Int?
     @Attribute var summary: String
     @Attribute var seen: Date
@@ -49,11 +50,11 @@ enum DebianIndex {
   /// What a version needs: one alternative of one need.
   final class Dependency: ManagedObject {
     @Attribute(.indexed) var kind: Relation
-    /// Which need of the field, from 0.
+    /// The index of the need in its field, from 0.
     @Attribute var group: Int
-    /// Which alternative, from 0.
+    /// The index of the alternative in the need, from 0.
     @Attribute var position: Int
-    /// What stands behind a colon, such as `any`.
+    /// The text after a colon, such as `any`.
     @Attribute var qualifier: String?
     @Attribute var comparison: String?
     @Attribute var bound: String?

@@ -1,11 +1,12 @@
-// Paragraphs into objects, all in one write: the process whose time and memory are measured.
+// Imports paragraphs as objects, all in one write. It runs in a process of its own, whose time and memory
+// are measured.
 
 import Foundation
 import ObjectVault
 
-/// What a process that imported an index says of itself: this program and package_index.py.
+/// The report of a process that imported an index. Both this program and package_index.py print it.
 struct ImportReport: Codable {
-  /// The most that it had in memory, in bytes.
+  /// The peak memory of the process, in bytes.
   let peak: Int
   /// How many rows each table has.
   let rows: [String: Int]
@@ -18,31 +19,31 @@ struct PackageImport {
   private var packages: Named<DebianIndex.Package>
   private var maintainers: Named<DebianIndex.Maintainer>
   private var tags: Named<DebianIndex.Tag>
-  /// The keys of all paragraphs: two of one key describe the same file.
+  /// The keys of all paragraphs: two paragraphs with one key describe the same file.
   private var seen = ByteNames()
   private var key: [UInt8] = []
   /// The numbers of paragraphs whose key was seen before.
   private var repeated: Set<Int> = []
   private(set) var rows: [String: Int] = [:]
-  /// When every index was seen.
+  /// The date `seen` of every version.
   private static let day = Date(timeIntervalSinceReferenceDate: 800_000_000.125)
   private static let relations: [(PackageField, DebianIndex.Relation)] = [
     (.depends, .depends), (.preDepends, .preDepends), (.recommends, .recommends), (.suggests, .suggests),
   ]
 
-  /// How many paragraphs are held before they are written.
+  /// The number of paragraphs from one save to the next.
   private static let batch = 1000
 
   /// Imports a file in a process of its own, and prints a report.
   static func run(_ index: String, into url: URL) async throws {
-    // All that is written stays in memory until the commit: what is put out before is written twice, and
-    // summed up again.
+    // The cache has room for all pages until the commit: a page that leaves it before is written twice,
+    // and its checksum is computed twice.
     var configuration = Store.Configuration()
     configuration.cacheSize = 56 << 20
     let store = try await DebianIndex.open(url, configuration)
     let rows = try await store.write { context in
       var run = PackageImport(context)
-      // Packages first, as versions need those that are described further down.
+      // Packages first, because versions need packages that are described further down.
       try forEach(in: index, savingTo: context) { run.addPackage($0, $1) }
       run.seen = ByteNames()
       try forEach(in: index, savingTo: context) { run.addVersion($0, $1) }
@@ -53,8 +54,8 @@ struct PackageImport {
     print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
   }
 
-  /// Calls `body` for each paragraph and its number. All saves are in one transaction: what is written
-  /// and held by nobody is in memory no more.
+  /// Calls `body` for each paragraph and its number. All saves are in one transaction. After a save,
+  /// objects that are not retained are no longer in memory.
   private static func forEach(
     in index: String, savingTo context: ObjectContext, _ body: (PackageParagraph, Int) -> Void
   ) throws {
@@ -91,7 +92,7 @@ struct PackageImport {
     let package = packages.find(paragraph[.package])
     var found: Set<DebianIndex.Tag> = []
     paragraph.forEachTag { found.insert(tags.find($0)) }
-    // Others of the same name have the same section, and may have more tags.
+    // Other paragraphs of this package have the same section, and may have more tags.
     if package.section == nil {
       package.section = sections.find(paragraph[.section], or: "unknown")
       package.homepage = paragraph.text(.homepage)
@@ -160,7 +161,7 @@ struct PackageImport {
   }
 }
 
-/// New objects by their names, made as they are asked for.
+/// Objects by their names. Each is created when its name first occurs.
 private struct Named<Object: ManagedObject> {
   let context: ObjectContext
   let path: ReferenceWritableKeyPath<Object, String>
@@ -173,7 +174,7 @@ private struct Named<Object: ManagedObject> {
 
   var count: Int { objects.count }
 
-  /// - Parameter other: The name in place of none.
+  /// - Parameter other: The name to use where `name` is nil.
   mutating func find(_ name: Slice?, or other: StaticString = "") -> Object {
     let name = name ?? Slice(start: other.utf8Start, count: other.utf8CodeUnitCount)
     let number = names.number(of: name)

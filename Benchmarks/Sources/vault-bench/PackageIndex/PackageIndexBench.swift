@@ -1,11 +1,12 @@
-// Workloads 40 to 44: the package index of Debian as a graph. Imported by processes of their own, against
-// package_index.py; then changed, deleted from and asked, against SQL by hand on a copy of the same file.
+// Workloads 40 to 44: the package index of Debian as a graph. A process of its own imports it, against
+// package_index.py. Then versions are changed, a section is deleted and packages are found, against
+// hand-written SQL on a copy of the same file.
 
 import CFloor
 import Foundation
 import ObjectVault
 
-/// An index of this machine, and a store with it.
+/// The package index of this machine, and a store with its content.
 @MainActor final class PackageIndexBench {
   private let script: String
   let folder: URL
@@ -13,9 +14,9 @@ import ObjectVault
   let imported: URL
   private let versions: Int
   private let objects: Int
-  /// Bytes of the index and of its rows as objects keep them.
+  /// The bytes of the index, and of its rows as objects store them.
   private let sourceBytes: Int
-  /// The most that each import had in memory.
+  /// The peak memory of each import.
   private var peaks: [Int] = []
 
   /// - Parameter script: The path of package_index.py.
@@ -51,14 +52,14 @@ import ObjectVault
       } ours: {
         try self.oursImport()
       },
-      // Of the imports that were measured just before.
+      // The peak memory of the imports that workload 40 has just measured.
       Workload(
         number: 41, name: "its peak memory (index and rows)", rows: objects, firstStage: 1.3, goal: 1.3,
         unit: .bytes
       ) {
         Double(self.sourceBytes)
       } ours: {
-        // Without the imports that were measured before, one for this.
+        // If workload 40 did not run, imports once for this measurement.
         if self.peaks.isEmpty { _ = try self.oursImport() }
         return Double(self.peaks.removeFirst())
       },
@@ -69,7 +70,7 @@ import ObjectVault
       } ours: {
         try await self.oursUpdate()
       },
-      // What no program does that has looked at the rows: none comes out of the engine.
+      // No row leaves the engine here, so a program that has to read the rows cannot do this.
       Workload(
         number: 42, name: "the same, by one UPDATE", rows: versions / 10, firstStage: 1.1, goal: 1.1,
         isBeside: true
@@ -114,7 +115,7 @@ import ObjectVault
   }
 
   /// Runs an import.
-  /// - Returns: What it says, and the seconds of the processor that it took, as a user and in the system.
+  /// - Returns: Its report, and its processor time in seconds, in user mode and in the kernel together.
   private static func runImport(_ program: String, _ arguments: [String]) throws -> (ImportReport, Double) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
@@ -129,7 +130,7 @@ import ObjectVault
     return (try JSONDecoder().decode(ImportReport.self, from: data), childSeconds() - before)
   }
 
-  /// What the processes took that this one has waited for.
+  /// The processor time of the child processes that this process has waited for.
   private static func childSeconds() -> Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
@@ -137,8 +138,8 @@ import ObjectVault
       + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
   }
 
-  /// Bytes of all rows as objects keep them: a byte and a word for each value, filled up to words, and
-  /// the texts; of a link two words.
+  /// Returns the bytes of all rows as objects store them: for each value a byte and a word, the bytes
+  /// padded to words; the bytes of the texts; and two words for each link.
   private static func packedBytes(_ path: String) -> Int {
     let floor = Floor(path)
     let tables = floor.rows(

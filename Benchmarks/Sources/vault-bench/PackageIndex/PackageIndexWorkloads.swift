@@ -1,4 +1,5 @@
-// Workloads 42 to 44: a tenth changed, a section deleted with what hangs on it, reverse dependencies.
+// Workloads 42 to 44: a tenth of the versions changed, a section deleted with its packages, and the
+// packages that need another one.
 
 import CFloor
 import Foundation
@@ -7,7 +8,7 @@ import ObjectVault
 extension PackageIndexBench {
   // MARK: 42
 
-  /// The size that a tenth of the versions are below.
+  /// Returns the size below which a tenth of the versions are.
   private func sizeOfTenth(_ floor: Floor) -> Int {
     let sql = "SELECT size FROM Version ORDER BY size LIMIT 1 OFFSET (SELECT count(size) / 10 FROM Version)"
     return floor.rows(sql).first.flatMap { Int($0[0]) } ?? 0
@@ -177,8 +178,8 @@ extension PackageIndexBench {
   }
 }
 
-/// The same as `seconds` for what other threads do: beside the time by the clock that of the processor,
-/// of the process.
+/// Returns the wall time of `body`, like `seconds`, for work of other threads. `lastThreadSeconds` then
+/// has the processor time of the whole process.
 @MainActor func processSeconds(_ body: () async throws -> Void) async rethrows -> Double {
   var (startCPU, endCPU) = (timespec(), timespec())
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &startCPU)

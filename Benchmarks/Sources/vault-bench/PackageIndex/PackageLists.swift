@@ -4,11 +4,11 @@ import Foundation
 
 enum PackageLists {
   private static let folder = "/var/lib/apt/lists"
-  /// What reads lists, whatever they are compressed with.
+  /// The program that reads lists, whatever their compression.
   private static let reader = "/usr/lib/apt/apt-helper"
 
   /// Writes all lists of this machine into one file.
-  /// - Returns: Whether there are any.
+  /// - Returns: Whether there are any, and they could be read.
   static func write(to url: URL) throws -> Bool {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let lists = names.filter { $0.hasSuffix("_Packages") || $0.contains("_Packages.") }.sorted()

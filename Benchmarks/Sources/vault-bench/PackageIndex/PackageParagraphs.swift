@@ -1,5 +1,5 @@
-// A package index, read paragraph by paragraph. Nothing of it is kept: values are slices of a buffer that
-// is read into again.
+// Reads a package index paragraph by paragraph. Nothing of it is kept: values are slices of a buffer that
+// is reused.
 
 import Foundation
 
@@ -17,12 +17,12 @@ enum PackageField: Int, CaseIterable {
     "Suggests", "Description", "Homepage", "Tag", "Section", "Priority", "Size", "MD5sum",
   ]
 
-  /// By the length of their names: each line of an index asks.
+  /// The fields by the length of their names, because each line of an index is looked up here.
   private static let byLength: [[(field: PackageField, name: StaticString)]] = (0...16).map { length in
     zip(allCases, names).filter { $0.1.utf8CodeUnitCount == length }.map { ($0, $1) }
   }
 
-  /// The field of a name; nil for all others.
+  /// Creates the field with this name; nil for the name of any other field.
   init?(_ name: Slice) {
     guard let start = name.baseAddress, name.count < Self.byLength.count else { return nil }
     for (field, known) in Self.byLength[name.count]
@@ -37,7 +37,7 @@ enum PackageField: Int, CaseIterable {
 /// One version of a package, as the index describes it.
 struct PackageParagraph {
   private var values = [Slice?](repeating: nil, count: PackageField.allCases.count)
-  /// The field whose line was the last one, where it is one that is read.
+  /// The field of the last line; nil if that field is not read.
   private var current: PackageField?
   private var isEmpty = true
 
@@ -45,10 +45,10 @@ struct PackageParagraph {
   func text(_ field: PackageField) -> String? { values[field.rawValue].map { $0.text } }
   func number(_ field: PackageField) -> Int? { text(field).flatMap { Int($0) } }
 
-  /// Takes a line in.
+  /// Adds a line.
   private mutating func add(_ line: Slice) {
     guard let first = line.first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else {
-      // A line that goes on is put to the one before with the break between.
+      // A continuation line extends the value of the line before it; the line break stays between them.
       if let field = current, let start = values[field.rawValue]?.baseAddress, let end = line.end {
         values[field.rawValue] = Slice(start: start, count: end - start)
       }
@@ -71,19 +71,19 @@ struct PackageParagraph {
   static func forEach(in path: String, _ body: (PackageParagraph) throws -> Void) throws {
     guard let file = fopen(path, "r") else { throw CocoaError(.fileReadNoSuchFile) }
     defer { fclose(file) }
-    // Read straight into our own.
+    // No buffer of the C library: the file is read directly into the one below.
     setvbuf(file, nil, _IONBF, 0)
     var paragraph = PackageParagraph()
     var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
-    // How many bytes of a paragraph that is not whole stand in front.
+    // The number of bytes of an incomplete paragraph at the beginning of the buffer.
     var rest = 0
     while let base = buffer.baseAddress {
       let count = fread(base + rest, 1, buffer.count - rest, file)
       let bytes = Slice(start: base, count: rest + count)
       let used = try paragraph.take(bytes, body)
       if count == 0 {
-        // The last one, with no line behind.
+        // The last paragraph, if no empty line follows it.
         if used < bytes.count {
           Slice(rebasing: bytes[used...]).forEachPart(of: UInt8(ascii: "\n")) { paragraph.add($0) }
           if !paragraph.isEmpty { try body(paragraph) }
@@ -100,8 +100,8 @@ struct PackageParagraph {
     }
   }
 
-  /// Calls `body` for each whole paragraph.
-  /// - Returns: How many bytes these have.
+  /// Calls `body` for each complete paragraph.
+  /// - Returns: The number of bytes of these paragraphs.
   private mutating func take(_ bytes: Slice, _ body: (PackageParagraph) throws -> Void) throws -> Int {
     var (start, line) = (0, 0)
     clear()
@@ -176,7 +176,7 @@ extension Slice {
   var text: String { String(decoding: self, as: UTF8.self) }
   fileprivate var end: UnsafeRawPointer? { baseAddress.map { $0 + count } }
 
-  /// Without blanks and breaks at both ends.
+  /// The slice without whitespace at both ends.
   fileprivate var trimmed: Slice {
     var (start, end) = (0, count)
     let isBlank = { (byte: UInt8) in byte == 32 || (9...13).contains(byte) }
@@ -185,13 +185,13 @@ extension Slice {
     return Slice(rebasing: self[start..<end])
   }
 
-  /// Where a byte first is.
+  /// Returns the index of the first occurrence of a byte; nil if there is none.
   fileprivate func place(of byte: UInt8) -> Int? {
     guard let base = baseAddress, let found = memchr(base, Int32(byte), count) else { return nil }
     return UnsafeRawPointer(found) - base
   }
 
-  /// Calls `body` for what is between separators.
+  /// Calls `body` for each part between separators.
   fileprivate func forEachPart(of separator: UInt8, _ body: (Slice) -> Void) {
     guard let base = baseAddress else { return }
     var start = 0
@@ -205,7 +205,7 @@ extension Slice {
 }
 
 extension UUID {
-  /// 32 hexadecimal digits, as checksums are written.
+  /// Creates a UUID from 32 hexadecimal digits, the form of an MD5 sum; nil for any other text.
   init?(digits: Slice) {
     guard digits.count == 32 else { return nil }
     var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -86,11 +86,11 @@ private enum Swapped {
     (["A=C", "B=C"], "B=C: A=C gives the name C as well; remove one of the two."),
     (
       ["A=B"],
-      "A=B: the steps already have B; first drop it in a step of its own, or state its new name."
+      "A=B: the steps already have B; first drop it in a step of its own, or pass its renaming as well."
     ),
     (
       ["A.x=w"],
-      "A.x=w: the steps already have A.w; first drop it in a step of its own, or state its new name."
+      "A.x=w: the steps already have A.w; first drop it in a step of its own, or pass its renaming as well."
     ),
   ])
   func `contradictory renamings are refused, and the error names both`(_ renaming: [String], _ text: String)

@@ -1,0 +1,135 @@
+// Pages of a sorted fetch: each page begins after the last object of the one before, by the values of its
+// sort keys, so that no row is read twice and inserted objects move no page.
+
+internal import CipherSQLite
+
+/// A part of the objects of a fetch, and where the next part begins.
+public struct FetchPage<Object: ManagedObject> {
+  /// The objects, in the order of the fetch.
+  public let objects: [Object]
+  /// Where the next page begins; nil if this is the last page.
+  public let next: PageCursor<Object>?
+}
+
+/// The place in the order of a fetch after which a page begins.
+///
+/// A cursor is a value: it can be kept, sent and encoded. If the page ends with an object that was not
+/// saved, use the cursor in the object's context. It contains the sort keys and their values of the last
+/// object of a page, and so may contain what is secret in the store.
+public struct PageCursor<Object: ManagedObject>: Sendable, Hashable, Codable {
+  let sort: [FetchParameters.SortKey]
+  /// The values of the sort keys.
+  let values: [PredicateValue]
+  /// The id of the last object. Temporary for an object that was not saved: only the object's context
+  /// knows which one it became.
+  let id: Int64
+}
+
+extension Fetch {
+  /// Fetches a page: the objects that follow a cursor in the order of the fetch.
+  ///
+  /// ```swift
+  /// let items = context.fetch(Item.self).sorted(by: \.title)
+  /// let page = try items.page(size: 50)
+  /// let more = try items.page(size: 50, after: page.next)
+  /// ```
+  ///
+  /// A page is found by the values of its sort keys and not by counting, so that it costs the same
+  /// wherever it is if an index has the sort keys, and objects that are inserted or deleted elsewhere
+  /// move no object to another page. An object whose sort keys change may be on two pages or on none. The
+  /// fetch may have conditions; its limit and offset are ignored. With pending changes, each page
+  /// evaluates all of them.
+  /// - Parameters:
+  ///   - size: The largest number of objects, at least 1.
+  ///   - cursor: The ``FetchPage/next`` of the page before, of a fetch with the same sort; nil for the
+  ///     first page.
+  /// - Returns: The page.
+  /// - Throws: ``StoreError/predicate(_:)`` for a cursor of another sort; the errors of ``all()``.
+  public func page(size: Int, after cursor: PageCursor<Object>? = nil) throws -> FetchPage<Object> {
+    var all = self
+    (all.request.parameters.limit, all.request.parameters.offset) = (nil, 0)
+    if parameters.sort.isEmpty { all = all.sorted(byPath: "id") }
+    let entity = try known()
+    // A to-one is sorted by the id of its object, and only the id can be less or greater.
+    all.request.parameters.sort = all.parameters.sort.map { key in
+      .init(names: entity.valuePath(key.names), isDescending: key.isDescending)
+    }
+    let sort = all.parameters.sort
+    if let cursor, cursor.sort != sort || cursor.values.count != sort.count {
+      throw StoreError.predicate(
+        PredicateError(
+          "the cursor is of a fetch with another sort; use the cursor of a page of this fetch, or begin with "
+            + "the first page", entity: request.entityName))
+    }
+    let size = max(1, min(size, Int.max - 1))
+    return try context.withSnapshot {
+      var objects: [Object] = []
+      // One more, to know whether there is a next page.
+      for range in cursor.map(current)?.ranges ?? [.constant(true)] where objects.count <= size {
+        objects += try all.where(range).limit(size + 1 - objects.count).all()
+      }
+      guard objects.count > size else { return FetchPage(objects: objects, next: nil) }
+      let page = Array(objects.prefix(size))
+      return FetchPage(objects: page, next: try page.last.map { try all.cursor(after: $0, entity) })
+    }
+  }
+
+  /// Returns the cursor that begins after an object.
+  private func cursor(after object: Object, _ entity: EntityMapping) throws -> PageCursor<Object> {
+    let sort = parameters.sort
+    var one = self
+    (one.request.parameters.sort, one.request.parameters.conditions) = ([], [])
+    one = one.where(.comparison(.path(PropertyPath([])), .equal, .value(try object.predicateValue()), []))
+    let rows = RowList(sort.count)
+    try one.run(ColumnSelection(columns: sort.map { .value($0.names) }), into: rows.collector)
+    let types = EvaluatedColumns(
+      sort.map(\.names), entity: entity.name, schema: context.core.mapping.schema
+    ).types
+    return PageCursor(
+      sort: sort,
+      values: zip(rows.rows.first ?? [], zip(sort, types)).map { value, key in
+        PredicateValue(type: value.isNull ? nil : key.1, stored: value)
+      }, id: object.visibleRowID)
+  }
+
+  /// Returns a cursor with the numbers by which its ids are sorted now: those of new objects may have
+  /// become final since.
+  private func current(_ cursor: PageCursor<Object>) -> PageCursor<Object> {
+    let rank = { (id: Int64) in IDOrder.rank(id < 0 ? context.settledIDs.final(id) ?? id : id) }
+    let values = zip(cursor.sort, cursor.values).map { key, value in
+      guard key.names.last == "id", case .integer(let id) = value.stored else { return value }
+      return PredicateValue(type: .int, stored: .integer(rank(id)))
+    }
+    return PageCursor(sort: cursor.sort, values: values, id: rank(cursor.id))
+  }
+}
+
+extension PageCursor {
+  /// The conditions of the objects after the cursor, one after another in their order. Each is an
+  /// equality of some sort keys and a range of the next one, which an index of the keys serves.
+  fileprivate var ranges: [PredicateNode] {
+    var ranges: [PredicateNode] = []
+    var keys = zip(sort, values).map { key, value in
+      (path: PredicateOperand.path(PropertyPath(key.names)), value: value, isDescending: key.isDescending)
+    }
+    if sort.last?.names != ["id"] {
+      let last = PredicateValue(type: .int, stored: .integer(id))
+      keys.append((.path(PropertyPath(["id"])), last, sort.last?.isDescending == true))
+    }
+    for index in keys.indices.reversed() {
+      let equal = keys[..<index].map { PredicateNode.comparison($0.path, .equal, .value($0.value), []) }
+      let (path, value, isDescending) = keys[index]
+      let isNil = PredicateNode.comparison(path, .equal, .value(.null), [])
+      // nil is the least value: the first of an ascending order, and the last of a descending one.
+      switch (value.stored.isNull, isDescending) {
+      case (true, true): break
+      case (true, false): ranges.append(.and(equal + [.not(isNil)]))
+      case (false, false): ranges.append(.and(equal + [.comparison(path, .greater, .value(value), [])]))
+      case (false, true):
+        ranges.append(.and(equal + [.comparison(path, .less, .value(value), [])]))
+        ranges.append(.and(equal + [isNil]))
+      }
+    }
+    return ranges
+  }
+}

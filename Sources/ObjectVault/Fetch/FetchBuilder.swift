@@ -1,0 +1,269 @@
+// The methods that describe what to fetch, which a request and a fetch share.
+
+public import Foundation
+
+/// A value with a request: an ``ObjectRequest``, or a ``Fetch`` in a context. Each of these methods
+/// returns a copy whose request is narrowed down or ordered.
+///
+/// ```swift
+/// let recent = try Status.request
+///   .where(#Predicate {
+///     $0.user?.name == "Binger" && $0.text.contains("Watch")
+///   })
+///   .sorted(by: \.createdAt, .reverse)
+///   .prefetch(\.user)
+///   .limit(20)
+/// ```
+public protocol FetchBuilder<Object> {
+  /// The class of the fetched objects.
+  associatedtype Object: ManagedObject
+  /// What is fetched.
+  var request: ObjectRequest<Object> { get set }
+}
+
+extension FetchBuilder {
+  // MARK: Conditions
+
+  /// Adds a predicate. Only objects that satisfy it and all earlier conditions are fetched.
+  /// - Parameter predicate: The predicate.
+  /// - Returns: A copy with the condition.
+  /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
+  public consuming func `where`(_ predicate: Predicate<Object>) throws -> Self {
+    // Consuming: a value that is built in one expression is moved, not copied at each step.
+    request.parameters.add(try PredicateTemplate.condition(of: predicate))
+    return self
+  }
+
+  /// Adds a predicate in the format language.
+  ///
+  /// A fetch may refer to new objects of its context, also after they were saved. A request may not.
+  /// - Parameters:
+  ///   - format: The text of the predicate.
+  ///   - arguments: The values for the placeholders, in their order.
+  /// - Returns: A copy with the condition.
+  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text; for a request also if an
+  ///   argument is an object that was not saved.
+  public consuming func `where`(_ format: String, _ arguments: Any?...) throws -> Self {
+    let condition = try FetchCondition(format: format, arguments)
+    if condition.refersToNewObjects, Self.self == ObjectRequest<Object>.self {
+      throw ObjectRequest<Object>.newObject(request.entityName)
+    }
+    request.parameters.add(condition)
+    return self
+  }
+
+  /// Adds a condition as a tree.
+  /// - Parameter node: The condition. If it is not valid for the entity, the methods that run the fetch
+  ///   throw.
+  /// - Returns: A copy with the condition.
+  public consuming func `where`(_ node: PredicateNode) -> Self {
+    request.parameters.add(FetchCondition(checking: node))
+    return self
+  }
+
+  // MARK: Order
+
+  /// Sorts by a property, after the keys given before.
+  ///
+  /// Strings are sorted by code points; nil comes first. Objects with equal keys are sorted by their ids,
+  /// in the direction of the last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap
+  /// nor omit objects.
+  /// - Parameters:
+  ///   - path: The property, or a path through to-ones.
+  ///   - order: The direction.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Self {
+    if let names = names(of: path) { sort(by: names, order) }
+    return self
+  }
+
+  // The label is not `by:`: for a mistyped key path, the compiler would then report only that a key path
+  // is no string.
+  /// Sorts by a property that is named by a text, after the keys given before; see `sorted(by:_:)`.
+  ///
+  /// The methods that run the fetch throw errors about the path.
+  /// - Parameters:
+  ///   - path: The property, or a path through to-ones such as `user.name`.
+  ///   - order: The direction.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(byPath path: String, _ order: SortOrder = .forward) -> Self {
+    sort(by: path.pathNames, order)
+    return self
+  }
+
+  /// Sorts by one of Foundation's sort descriptors, after the keys given before.
+  ///
+  /// ```swift
+  /// let sorting = [
+  ///   SortDescriptor(\Item.kind, comparator: .lexical),
+  ///   SortDescriptor(\.bytes, order: .reverse),
+  /// ]
+  /// let items = try context.fetch(Item.self).sorted(using: sorting).all()
+  /// ```
+  ///
+  /// The order is that of `sorted(by:_:)`: by code points for strings, nil first. A descriptor that
+  /// compares strings by the rules of a language, such as `.localizedStandard`, is an error of the
+  /// methods that run the fetch.
+  /// - Parameter descriptor: The descriptor. Its key path is a property, or a path through to-ones.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(using descriptor: SortDescriptor<Object>) -> Self {
+    sort(using: descriptor)
+    return self
+  }
+
+  /// Sorts by Foundation's sort descriptors, the first one first, after the keys given before.
+  /// - Parameter descriptors: The descriptors.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(using descriptors: some Sequence<SortDescriptor<Object>>) -> Self {
+    for descriptor in descriptors { sort(using: descriptor) }
+    return self
+  }
+
+  // MARK: What is fetched with the objects
+
+  /// Fetches a relationship of all results with one more query.
+  /// - Parameter path: The relationship. For a path of several relationships each is fetched.
+  /// - Returns: A copy with the relationship.
+  public consuming func prefetch(_ path: PartialKeyPath<Object>) -> Self {
+    if let names = names(of: path) { request.parameters.prefetch.append(names) }
+    return self
+  }
+
+  /// Fetches a relationship that is named by a text, of all results, with one more query.
+  /// - Parameter path: The relationship. For a path of several relationships, such as `user.statuses`,
+  ///   each is fetched.
+  /// - Returns: A copy with the relationship.
+  public consuming func prefetch(path: String) -> Self {
+    request.parameters.prefetch.append(path.pathNames)
+    return self
+  }
+
+  // MARK: Which part is fetched
+
+  /// Returns equal values once: the values of `values(_:)`, and the rows of
+  /// ``Fetch/dictionaries(_:)``.
+  ///
+  /// Distinct values can be sorted only by properties that are among them. Objects are distinct anyway.
+  /// - Returns: A copy with the setting.
+  public consuming func distinct() -> Self {
+    request.parameters.isDistinct = true
+    return self
+  }
+
+  /// Limits the number of objects.
+  ///
+  /// A sorted fetch returns the first objects of its order. With neither a sort nor a condition the
+  /// objects with the lowest ids are returned; with a condition alone, those that are found first.
+  /// - Parameter count: The highest number of objects.
+  /// - Returns: A limited copy.
+  public consuming func limit(_ count: Int) -> Self {
+    request.parameters.limit = max(0, count)
+    return self
+  }
+
+  /// Skips the first objects, which are read nevertheless: ``Fetch/page(size:after:)`` reads no row
+  /// twice.
+  /// - Parameter count: The number of objects to skip.
+  /// - Returns: A copy with the offset.
+  public consuming func offset(_ count: Int) -> Self {
+    request.parameters.offset = max(0, count)
+    return self
+  }
+
+  /// Sets whether pending changes of the context are included. By default they are.
+  ///
+  /// SQL finds stored rows. Some objects are evaluated in memory: those with pending changes, and those
+  /// whose relationships in the predicate or the sort refer to such objects. The rows of these objects,
+  /// and of the objects in these relationships, are fetched. Objects that pending deletions cascade to
+  /// are excluded.
+  ///
+  /// The cost is in proportion to the number of such objects, and zero where nothing is pending. An
+  /// equality on an attribute or a to-one examines only the pending objects with that value, so that
+  /// find-or-create by a key takes as long at the end of a loop as at its beginning: <doc:predicates>
+  /// states when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
+  ///
+  /// With `false` stored rows are found by their stored values; objects that were deleted in the context
+  /// are excluded. Inside ``Store/write(_:)`` everything that ``ObjectContext/save()`` has written counts
+  /// as stored.
+  /// - Parameter isIncluding: Whether to include pending changes.
+  /// - Returns: A copy with the setting.
+  public consuming func includingPending(_ isIncluding: Bool) -> Self {
+    request.includesPending = isIncluding
+    return self
+  }
+
+  /// Sets whether objects of subentities are included. By default they are.
+  ///
+  /// ```swift
+  /// let people = try context.fetch(Person.self).all()
+  /// let others = try context.fetch(Person.self)
+  ///   .includingSubentities(false)
+  ///   .all()
+  /// ```
+  ///
+  /// An employee is a person: the first fetch finds employees, as objects of their own class; the second
+  /// one finds only persons of no subentity. For an entity without subentities both find the same
+  /// objects.
+  /// - Parameter isIncluding: Whether to include objects of subentities.
+  /// - Returns: A copy with the setting.
+  public consuming func includingSubentities(_ isIncluding: Bool) -> Self {
+    request.parameters.includesSubentities = isIncluding
+    return self
+  }
+}
+
+extension FetchBuilder {
+  // MARK: Implementation
+
+  /// Returns the names of a key path. An invalid key path is stored; `all()`, `first()` and the others
+  /// throw it.
+  private mutating func names(of path: PartialKeyPath<Object>) -> [String]? {
+    do { return try path.propertyNames } catch {
+      if request.parameters.failure == nil { request.parameters.failure = error }
+      return nil
+    }
+  }
+
+  private mutating func fail(_ reason: String) {
+    guard request.parameters.failure == nil else { return }
+    request.parameters.failure = .predicate(PredicateError(reason, entity: "\(Object.self)"))
+  }
+
+  private mutating func sort(by names: [String], _ order: SortOrder) {
+    request.parameters.sort.append(.init(names: names, isDescending: order == .reverse))
+  }
+
+  private mutating func sort(using descriptor: SortDescriptor<Object>) {
+    guard let path = descriptor.keyPath, let names = names(of: path) else {
+      return fail("a sort descriptor without a key path cannot be a sort in SQL")
+    }
+    if var comparator = descriptor.stringComparator {
+      comparator.order = .forward
+      guard comparator == .lexical else {
+        return fail(
+          "a sort descriptor of \(names.joined(separator: ".")) compares by the rules of a language, which a store "
+            + "does not have; write comparator: .lexical, or sort the fetched objects")
+      }
+    }
+    sort(by: names, descriptor.order)
+  }
+}
+
+extension PartialKeyPath where Root: ManagedObject {
+  /// The names of the properties along the path.
+  var propertyNames: [String] {
+    get throws(StoreError) {
+      switch KeyPathResolver.resolve(self, root: Root.self) {
+      case .success(let names): return names
+      case .failure(let error): throw .predicate(PredicateError(error.description, entity: "\(Root.self)"))
+      }
+    }
+  }
+}
+
+extension String {
+  /// The names in a path.
+  var pathNames: [String] {
+    split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  }
+}
