@@ -14,8 +14,8 @@ extension Fetch {
   /// ```
   ///
   /// The objects of a batch are released before the next one is read, unless you keep them or they have
-  /// unsaved changes. So a million objects take the memory of one batch. A fetch with conditions, a sort
-  /// or pending changes also keeps the ids of its objects, eight bytes each.
+  /// unsaved changes. So a million objects take the memory of one batch. A fetch with conditions, a sort,
+  /// a limit or pending changes also keeps the ids of its objects, eight bytes each.
   ///
   /// The stream has the objects that the fetch finds when the stream begins: those that are inserted
   /// later, also by the loop itself, are left out, and so are those that are deleted before their batch
@@ -103,7 +103,7 @@ struct BatchReader<Object: ManagedObject> {
   private enum Source {
     /// All objects up to an id, in the order of their ids. A batch begins after the last id of the batch
     /// before.
-    case range(left: Int, highest: Int64)
+    case range(highest: Int64)
     /// The ids were found at the beginning.
     case ids(ArraySlice<Int64>)
   }
@@ -119,11 +119,10 @@ struct BatchReader<Object: ManagedObject> {
   mutating func next() throws -> [Object]? {
     let source = try source ?? begin()
     switch source {
-    case .range(let left, let highest):
-      let count = min(size, left)
-      let objects = count == 0 ? [] : try range(count, to: highest)
-      self.source = .range(left: objects.count < count ? 0 : left - count, highest: highest)
-      last = objects.last?.rowID ?? last
+    case .range(let highest):
+      let objects = last < highest ? try range(to: highest) : []
+      self.source = source
+      last = objects.last?.rowID ?? highest
       return objects.isEmpty ? nil : objects
     case .ids(var ids):
       while !ids.isEmpty {
@@ -141,20 +140,20 @@ struct BatchReader<Object: ManagedObject> {
   /// Decides how the batches are found.
   private func begin() throws -> Source {
     let parameters = fetch.parameters
-    // The table can be read on from an id only in the order of the ids. A condition or pending changes
-    // would be evaluated again for each batch.
-    guard parameters.sort.isEmpty, parameters.conditions.isEmpty, parameters.offset == 0,
+    // The table can be read on from an id only in the order of the ids. A condition, a limit or pending
+    // changes would be evaluated again for each batch, and find other objects than at the beginning.
+    guard parameters.sort.isEmpty, parameters.conditions.isEmpty, !parameters.isWindow,
       parameters.failure == nil, !fetch.context.pending.mayBeLive || !fetch.request.includesPending
     else { return .ids(try fetch.rowIDs { $0 }[...]) }
     var last = fetch.includingPending(false).limit(1)
     last.request.parameters.sort = [.init(names: ["id"], isDescending: true)]
     let highest = try last.rowIDs { $0 }
-    return .range(left: parameters.limit ?? Int.max, highest: highest.first ?? 0)
+    return .range(highest: highest.first ?? 0)
   }
 
-  private func range(_ count: Int, to highest: Int64) throws -> [Object] {
+  private func range(to highest: Int64) throws -> [Object] {
     // What the loop changes was returned before; what it deletes is left out.
-    var batch = fetch.includingPending(false).sorted(byPath: "id").limit(count)
+    var batch = fetch.includingPending(false).sorted(byPath: "id").limit(size)
     batch.request.parameters.add(BatchTemplate.condition(after: last, to: highest))
     return try batch.all()
   }

@@ -290,16 +290,17 @@ extension Fetch {
         columns: paths.map { .value($0) } + columns.map { .aggregate($0) }, grouping: paths,
         having: try condition?.filter.get()))
     var groups: [FetchGroup<Key, repeat each Value>] = []
-    defer { for (path, column) in zip(paths, keys) { note(path, column) } }
     for (index, row) in rows.enumerated() {
       for (column, value) in zip(keys, row) { column.takeValue(value) }
       var reader = AggregateReader(row.dropFirst(paths.count), aggregates, entity: request.entityName)
       // Not by a local tuple of values, on which the compiler of Swift 6.3 crashes.
       groups.append(FetchGroup(key: key(index), values: (repeat try reader.next(each aggregate))))
     }
+    for (path, column) in zip(paths, keys) { note(path, column) }
     return groups
   }
 
+  /// Returns the rows of a selection of aggregates.
   func rows(_ selection: ColumnSelection) throws -> [[SQLValue]] {
     var rows = RowList(selection.columns.count)
     do { try run(selection, into: rows.collector) } catch SQLError.engine(_, _, "integer overflow", _) {

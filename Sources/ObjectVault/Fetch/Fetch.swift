@@ -15,8 +15,8 @@ internal import CipherSQLite
 ///   .all()
 /// ```
 ///
-/// The methods of ``FetchBuilder`` return a new fetch each. Nothing is read before one of ``all()``,
-/// ``first()``, ``one()``, `ids()`, ``count()``, ``exists()`` is called. A fetch returns what the store
+/// The methods of ``FetchBuilder`` return a new fetch each, and read nothing. The other methods run the
+/// fetch: <doc:fetching> lists them. A fetch returns what the store
 /// will contain after the context's next save: the stored objects with all pending changes. New objects
 /// have ids above all others, in the order of their insertion. See ``FetchBuilder/includingPending(_:)``.
 public struct Fetch<Object: ManagedObject>: FetchBuilder {

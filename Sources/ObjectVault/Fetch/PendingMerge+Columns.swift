@@ -67,10 +67,6 @@ extension FetchParameters {
 
 /// Rows of values in memory.
 struct RowList {
-  private final class Column {
-    var values: [SQLValue] = []
-  }
-
   private let columns: [ResultColumn<SQLValue>]
   let collector: ColumnCollector
 

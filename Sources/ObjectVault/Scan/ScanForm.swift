@@ -1,7 +1,8 @@
 // The forms in which a query for whole rows, or for the values of some columns, is run. All forms find
-// the same rows in the same order; they differ in how the rows get out of the engine. A row is handed
-// over when an SQL function in the statement passes the columns to a RowReceiver while the engine runs
-// the statement. The form is chosen here and in SelectStatement+Form, and Scan runs it.
+// the same rows in the same order; they differ in how the rows get out of the engine. In some forms an
+// SQL function in the statement passes each row's columns to a RowReceiver while the engine runs the
+// statement: the rows are "handed over". The form is chosen here and in SelectStatement+Form, and Scan
+// runs it.
 
 internal import CipherSQLite
 

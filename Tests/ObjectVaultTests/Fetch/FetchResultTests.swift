@@ -1,4 +1,5 @@
-// Results of fetches where rules meet: inheritance, one-to-ones, saves between two reads, ids of new objects.
+// Results of fetches where rules meet: inheritance, one-to-ones, saves between two reads, ids of new
+// objects.
 
 import CipherSQLite
 import Foundation
@@ -161,6 +162,28 @@ import Testing
       guard count < 100 else { break }
     }
     #expect(count == 5)
+  }
+
+  @Test func `a loop that deletes objects changes neither the limit nor the conditions of its stream`() throws
+  {
+    for number in 0..<10 { context.insert(Book.self) { ($0.title, $0.year) = ("\(number)", number) } }
+    try context.save()
+    let all = context.fetch(Book.self)
+    for (fetch, expected) in [
+      (all.limit(2), [0]), (all.limit(6).offset(1), [1, 2, 5, 6]),
+      (try all.where("year < 7"), [0, 2, 5, 6]), (all, [0, 2, 5, 6, 7, 8, 9]),
+    ] {
+      var seen: [Int] = []
+      try fetch.forEach(batch: 1) { book in
+        seen.append(book.year)
+        guard seen.count == 1 else { return }
+        for gone in try context.fetch(Book.self).where("year IN {1, 3, 4} AND year != %@", book.year).all() {
+          context.delete(gone)
+        }
+      }
+      #expect(seen == expected)
+      context.rollback()
+    }
   }
 
   @Test func `the iterator of a stream may be asked again after its end`() async throws {
