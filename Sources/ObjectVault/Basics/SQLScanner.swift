@@ -40,8 +40,8 @@ package struct SQLScanner {
 
   init(_ sql: String) { self.init(Array(sql.utf8)) }
 
-  /// Returns whether an expression may be a window function, such as `row_number() OVER (…)`: it has the
-  /// unquoted word OVER outside of subqueries. Window functions in a subquery range over its own rows.
+  /// Returns whether an expression may contain a window function, such as `row_number() OVER (…)`: it has
+  /// the unquoted word OVER outside of subqueries. Window functions in a subquery range over its own rows.
   static func hasWindow(_ sql: String) -> Bool {
     // Most expressions are only a column's name.
     guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
@@ -264,8 +264,8 @@ package struct SQLScanner {
 }
 
 extension String {
-  /// Makes a string in one pass: a unicode scalar view would be copied whole for each piece that is
-  /// appended.
+  /// Makes a string in one pass over the scalars. `append(contentsOf:)` of a `String.UnicodeScalarView`
+  /// would copy the whole view at each call.
   init(_ scalars: some Sequence<Unicode.Scalar>) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(scalars.underestimatedCount)

@@ -17,8 +17,9 @@ struct ChangeWriter {
   /// Applies the changes inside a transaction that the caller opened. The whole set is checked against
   /// the file before anything is written.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
-  ///   ``StoreError/unknownEntity(name:)``; ``StoreError/validation(_:)`` if a trigger prevents a change
-  ///   or a rule outside the model refuses a link; ``SQLError``.
+  ///   ``StoreError/unknownEntity(name:)``; ``StoreError/validation(_:)`` if a trigger skips the change
+  ///   of a row with RAISE(IGNORE), or if a trigger or constraint that is not part of the model refuses a
+  ///   link; ``SQLError``, also if such a trigger or constraint refuses a row.
   func apply(_ changes: ChangeSet) throws {
     var fit = try ChangeSetCheck(changes, names: names, on: connection)
     try fit.check()

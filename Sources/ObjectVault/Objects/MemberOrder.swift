@@ -1,4 +1,5 @@
-// An ordered list of objects. Removing any of them takes a time that does not depend on their number.
+// An ordered list of objects. When many of them are removed one by one, each removal takes a time that on
+// average does not depend on their number.
 
 /// The members of a to-many in their order, each once.
 struct MemberOrder<Object: AnyObject & Hashable> {

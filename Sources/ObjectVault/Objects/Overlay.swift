@@ -75,7 +75,7 @@ package final class Overlay {
     refused = (refused ?? [:]).merging([slot: UnstorableValue.tooLarge]) { $1 }
   }
 
-  /// Stores a number, as ``put(_:_:)`` does: see ``RowDraft/put(_:_:_:)``.
+  /// Stores a number, as ``put(_:_:)`` does: see ``RowDraft/put(_:tag:at:)``.
   @inline(__always) func put(_ word: UInt64, tag: UInt8, at slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
     values.put(word, tag: tag, at: slot)

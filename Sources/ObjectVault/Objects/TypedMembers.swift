@@ -1,5 +1,6 @@
-// The members of a relationship in the form that its getter returns. They may be objects of any class:
-// only their identity is used.
+// The members of a relationship in the form that its getter returns. The types are generic over the class
+// of the members, of which they use only `===`, `==` and `hash`; for a ManagedObject, all of these mean its
+// identity.
 
 /// The value that a getter returns, updated member by member. Creating it again after each change would
 /// make a loop of `parent.children.insert(child)` quadratic.

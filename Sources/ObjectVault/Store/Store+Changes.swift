@@ -22,7 +22,8 @@ extension Store {
   ///
   /// While there is a consumer, a save reads the rows that it will delete, and needs memory in proportion
   /// to what it writes.
-  /// - Parameter limit: How many changed objects, links and places may wait.
+  /// - Parameter limit: How many changes may wait: changed objects, links, and places of members in
+  ///   ordered relationships (``ChangeSet/count``).
   /// - Returns: A sequence for one consumer.
   public func changes(bufferingUpTo limit: Int = 100_000) -> StoreChanges {
     StoreChanges(ChangeQueue(core.feed, capacity: max(0, limit)))
@@ -39,8 +40,10 @@ extension Store {
   ///   the changes expect, or cannot become what they state: a value of another type than the property's,
   ///   an object that occurs twice, a new object with an id below 1 or above 2^62 - 1, a reference to a
   ///   missing row, a unique value that another object has; ``StoreError/unknownEntity(name:)``;
-  ///   ``StoreError/validation(_:)`` if a trigger prevents a change or a rule outside the model refuses a
-  ///   link; ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``. Nothing is written then.
+  ///   ``StoreError/validation(_:)`` if a trigger skips the change of a row with RAISE(IGNORE), or if a
+  ///   trigger or constraint that is not part of the model refuses a link;
+  ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``, also if such a trigger or constraint
+  ///   refuses a row. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }

@@ -54,7 +54,7 @@ enum BaselineCommand: Command {
     var description: String {
       var lines = SchemaImport.tableLines(tables) + left.map { "not imported: \($0)" }
       lines.append("\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s).")
-      if let file { lines.append("\(file) is unchanged. Delete it once the store has replaced it.") }
+      if let file { lines.append("\(file) is unchanged. Delete it once your programs use the store.") }
       return lines.joined(separator: "\n")
     }
   }

@@ -145,7 +145,9 @@ enum CheckCommand: Command {
       }
       let step = files.set.steps[number - 1]
       guard step.name == words[1] else {
-        guard let release else { return "  \(words[0]) was locked as \(words[1]), but is now \(step.name)." }
+        guard let release else {
+          return "  \(words[0]) is \(words[1]) in migrations.lock, but is now \(step.name)."
+        }
         let file = files.set.steps.first { $0.name == words[1] && $0.number != number }?.fileName
         return "  \(words[0]) was released with \(release) as \(words[1]), but is now \(step.name). "
           + (file.map { "Give \($0) that number again, and rebase \(step.fileName) after it." }
@@ -157,7 +159,7 @@ enum CheckCommand: Command {
       return release.map {
         "  \(step.fileName) was edited after it was released with \($0). "
           + "Undo the edit, and put the change into a new step."
-      } ?? "  \(step.fileName) was edited after it was locked."
+      } ?? "  \(step.fileName) was edited after migrations.lock was written."
     }
   }
 }

@@ -41,7 +41,7 @@ enum EncryptCommand: Command {
       store-migrate encrypt legacy.db notes.store --new-cipher rounds=1000000
 
     Builds the encrypted file under a temporary name, compares its schema, pragma values and rows with the plain
-    file, and then renames it. The plain file does not change: delete it once the store has replaced it.
+    file, and then renames it. The plain file does not change: delete it once your programs use the store.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -67,7 +67,7 @@ enum EncryptCommand: Command {
     bar.finish()
     return CopyReport(
       target, since: start,
-      note: "\(plain) still exists and is NOT encrypted. Delete it once the store has replaced it.")
+      note: "\(plain) still exists and is NOT encrypted. Delete it once your programs use the store.")
   }
 }
 

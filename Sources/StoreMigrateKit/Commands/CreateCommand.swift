@@ -6,7 +6,7 @@ import ObjectVault
 
 enum CreateCommand: Command {
   static let name = "create"
-  static let summary = "Create a new, empty store from the steps"
+  static let summary = "Create a new store from the steps"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let hasStore = false

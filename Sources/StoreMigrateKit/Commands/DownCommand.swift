@@ -27,7 +27,7 @@ enum DownCommand: Command {
     A step is rolled back by the [down] section of its file, or by the inverse of its operations. A step
     without a rollback ends the command with 5; `status` lists these steps. Values in properties and entities
     that the rollback removes are lost. Each loss must be allowed: by --allow lossy:NAME, by --yes, or by the
-    answer yes. Like `up`, `down` is refused if rows do not fit the result.
+    answer yes. Like `up`, `down` is refused if rows would not fit the model after it.
 
     The store contains the rollback of each step that ran. This rollback is used when the file of the step is
     missing, or was edited after the step ran. So an older tool, or one without migrations, can roll back a
@@ -127,7 +127,7 @@ enum DownCommand: Command {
     // Only an explicit `--to` can be a mistake of the user.
     if target > version, session.arguments.value("--to") != nil {
       throw UsageError(
-        "--to \(target): the store is at version \(version). To go to a higher version, use up.")
+        "--to \(target): the store is at version \(version). To go to a higher version, use `up`.")
     }
     return target
   }

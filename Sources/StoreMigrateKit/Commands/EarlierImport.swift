@@ -89,7 +89,7 @@ struct EarlierImport {
       // classes with the old step.
       if record.isOf(step: text), !isTaken(ours) || code == nil || Self.text(ours) == code { return nil }
     }
-    return ", and it or \(ours.standardizedFileURL.path) was edited since"
+    return ", and it or \(ours.standardizedFileURL.path) has been edited since"
   }
 
   private func refusal(_ reason: String) -> RefusedError {

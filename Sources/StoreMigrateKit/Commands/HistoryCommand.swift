@@ -75,7 +75,7 @@ enum HistoryCommand: Command {
 
     private static func difference(_ kind: String) -> String {
       switch kind {
-      case "edited": "was edited since it ran"
+      case "edited": "has been edited since it ran"
       case "missing": "is missing from the available steps"
       case "reordered": "does not have this number in the available steps"
       default: "ran with a text that differs from the one that was folded"

@@ -13,7 +13,7 @@ enum NewCommand: Command {
   static let positionalNames = "NAME"
   static let options = [
     Option.migrations,
-    Option("--from-model", "add the operations that turn the steps' model into the tool's classes"),
+    Option("--from-model", "add the operations that turn the steps' model into the app's classes"),
     Option.rename, Option.noRename,
   ]
   static let aliases = ["add", "generate"]
@@ -156,9 +156,9 @@ extension Session {
       throw RefusedError(
         code: .refused,
         description:
-          "A removal and an addition may be a renaming. Choose for each, with\n"
+          "A removal and an addition may be a renaming. Choose an option for each:\n"
           + answers(to: doubts).map { "  \($0)" }.joined(separator: "\n")
-          + "\nor choose --no-rename without a name if none is a renaming. Nothing was written.")
+          + "\nIf none is a renaming, use --no-rename without a name. Nothing was written.")
     }
     return proposal
   }
@@ -232,9 +232,9 @@ extension Session {
   func requiredModel() throws -> Schema {
     guard let model else {
       throw UsageError(
-        "This command needs the app's own tool, whose main function calls StoreMigrate.start(embedded: "
-          + "AppMigrations.steps, model: AppModel.schema). See \"Building a tool with your steps inside\" in "
-          + "the documentation.")
+        "\(arguments.has("--from-model") ? "--from-model" : "This command") needs the app's own tool, whose "
+          + "main function calls StoreMigrate.start(embedded: AppMigrations.steps, model: AppModel.schema). "
+          + "See \"Building a tool with your steps inside\" in the documentation.")
     }
     return model
   }

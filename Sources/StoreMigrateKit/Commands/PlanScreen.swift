@@ -26,7 +26,8 @@ extension PlanCommand.PlanReport {
     ]
     if isEachStep {
       lines.append(
-        "After a failure or a stop, the last complete step stays committed, and \(verb) continues from there."
+        "After a failure or a stop, the last complete step stays committed, and `\(verb)` continues from "
+          + "there."
       )
     }
     if makesBackup {

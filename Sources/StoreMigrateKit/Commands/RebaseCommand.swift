@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RebaseCommand: Command {
   static let name = "rebase"
-  static let summary = "Give the steps of a branch numbers after those of another branch"
+  static let summary = "Renumber the steps of a branch to follow those of another branch"
   static let group = CommandGroup.write
   static let positionalCount = -1
   static let positionalNames = "FILE…"
@@ -55,8 +55,8 @@ enum RebaseCommand: Command {
     let moves = try self.moves(of: named, among: files, try Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
-        "\(named.joined(separator: ", ")): there is no later step, so there is nothing to rebase "
-          + (named.count == 1 ? "it after." : "them after."))
+        "\(named.joined(separator: ", ")): no other step comes after "
+          + (named.count == 1 ? "it, so it keeps its number." : "them, so they keep their numbers."))
     }
     let set = try tried(moves, of: named, among: files, in: folder, session: session)
     let generated = try GeneratedFiles(folder: folder, set: set).writable()

@@ -20,8 +20,9 @@ enum RedoCommand: Command {
       store-migrate redo notes.store --steps 2 --allow lossy:User.town
 
     Runs `down` and `up` in one transaction: after any error, the store is unchanged. If the file of a step was
-    edited after the step ran, the rollback in the store undoes the old form, and then the new form runs. An
-    edit of an earlier step is a conflict, as always. The losses of both directions must be allowed.
+    edited after the step ran, the old form is undone by the rollback that the store has kept since the step
+    ran, and then the new form runs. An edit of an earlier step is a conflict, as always. The losses of both
+    directions must be allowed.
     """
 
   struct RedoReport: Report {

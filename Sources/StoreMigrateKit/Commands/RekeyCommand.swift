@@ -19,9 +19,9 @@ enum RekeyCommand: Command {
     One transaction: the store always opens with either the old key or the new one. If another process holds
     the write lock longer than --lock-timeout, the command ends with 11, and the old key stays valid.
 
-    With --new-cipher, the content is written to a new file, which is compared with the old one and then
-    renamed over it. No other program may have the store open. The key stays the same unless a new one is
-    given. A file does not record its number of rounds: from then on, give the number with --cipher, and in the
+    With --new-cipher, the content is written to a new file, which is compared with the old one and then renamed
+    over it. No other program may have the store open. The key stays the same unless a new one is given. A file
+    does not record its number of rounds: after you change it, give the new number with --cipher, and in the
     profile of the program's configuration.
     """
 

@@ -18,7 +18,7 @@ enum RepairCommand: Command {
       store-migrate repair notes.store 5 6 --yes       both, without a question; give all edited steps
 
     Other commands end with 3 if a step was edited after it ran. It is better to undo the edit and put the
-    change into a new step. If the edit is intended, and the steps still produce the same model, `repair`
+    change into a new step. If the edit is intended, and the steps still make the store's model, `repair`
     records the new checksum; `history` keeps the old one. No SQL of a step runs, and no table of an entity
     changes. `repair` ends with 3 if the model would differ, and with 5 without a confirmation.
     """

@@ -39,11 +39,11 @@ enum SchemaCommand: Command {
     exactly this model. What a format cannot express is reported on standard error.
 
     `import` reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the
-    classes, and the first step into the folder of the steps, which must contain no other steps. It lists
-    rules, views and other objects that a model cannot contain. It ends with 2 if rows have no place in a
-    store, such as those of a table WITHOUT ROWID. The file does not change; `baseline` imports the rows. A
-    second import of the same file, for example with --to-one, replaces the files of the first import if they
-    are unedited and unreleased. If a store is called import, write ./import.
+    classes, and the first step into the folder of the steps, which must contain no other steps. It lists rules,
+    views and other objects that a model cannot contain. It ends with 2 if rows have no place in a store, such
+    as those of a table WITHOUT ROWID, or if `baseline` would refuse the file. The file does not change;
+    `baseline` imports the rows. A second import of the same file, for example with --to-one, replaces the files
+    of the first import if they are unedited and unreleased. If a store is called import, write ./import.
     """
 
   struct SchemaReport: Report {

@@ -119,7 +119,7 @@ extension Session {
         code: ExitCode(error),
         description: """
           \(others), too. All edited steps have to be recorded together. Undo the edits. Or, if they are \
-          intended and the model is the same:
+          intended and the steps still make the store's model:
               \(line(.repair, edits.numbers))
           Nothing was changed.
           """, history: HistoryState(applied, set))

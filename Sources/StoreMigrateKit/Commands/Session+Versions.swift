@@ -50,7 +50,7 @@ extension Session {
     warn(
       "these steps cannot migrate the store up again from version \(version), because the steps up to "
         + "\(numbered(fold.number)) \(fold.name) were folded into one. "
-        + "To run up from there, you need \(release)the files of those steps from before the fold.")
+        + "To run `up` from there, you need \(release)the files of those steps from before the fold.")
   }
 
   /// Checks that all losses are allowed: by the author of the step, by `--allow`, by `--yes`, or by the

@@ -22,11 +22,11 @@ enum SquashCommand: Command {
       store-migrate squash --to 40                      steps that were never released
       store-migrate squash --to 40 --allow-released     steps that every store has run
 
-    The new file of step N has the same result as steps 1 to N, and records their checksums. The other files
-    of these steps are removed. New stores are created with the new file. Stores at version N or above do not
-    change. A store below N gets an error (3) that names the release which can migrate it. So fold only steps
-    that all stores have run. Steps after the last release cannot be folded together with released ones,
-    because no release migrates a store to version N.
+    The new file of step N has the same result as steps 1 to N, and records their checksums. The other files of
+    these steps are removed. New stores are created with the new file. Stores at version N or above do not
+    change. A store at a version from 1 to N - 1 is refused (exit code 3); the error names the release that can
+    migrate it. So fold only steps that all stores have run. Steps after the last release cannot be folded
+    together with released ones, because no release migrates a store to version N.
 
     The models are compared. If a step has a seed or a transform, one store is created with the steps and one with
     the new file, and every row is compared. If rows would differ, the command ends with 5 and lists the data
@@ -152,7 +152,8 @@ enum SquashCommand: Command {
       description:
         "The steps up to \(numbered(number)) were released with "
         + "\(releases.release(of: number) ?? "an earlier release"). "
-        + "Stores that have not run all of them would first need \(releases.last(with: number) ?? "that release"). If that is intended:\n"
+        + "Stores that have not run all of them would first need "
+        + "\(releases.last(with: number).map { "release \($0)" } ?? "that release"). If that is intended:\n"
         + "    \(line(number, session))\nNothing was written.")
   }
 

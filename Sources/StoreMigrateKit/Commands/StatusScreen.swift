@@ -86,7 +86,8 @@ extension StatusCommand.StatusReport {
 
   private var copyLines: [String] {
     copies.enumerated().map { index, copy in
-      let since = copy.openings == 0 ? "" : ", the store was opened \(counted(copy.openings, "time")) since"
+      let since =
+        copy.openings == 0 ? "" : "; the store has been opened \(counted(copy.openings, "time")) since"
       let run = copy.isBeforeRun ? ", from before a run that did not complete" : ""
       return Screen.fact(
         index == 0 ? "copies" : "", text: "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")

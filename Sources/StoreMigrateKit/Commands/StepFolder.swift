@@ -15,8 +15,8 @@ extension Session {
       throw RefusedError(
         code: .notFound,
         description:
-          "\(folder.path): there is no migrations folder. Give its path with --migrations, or write the first "
-          + "step into it: \(offer(NewCommand.self, ["NAME"]))")
+          "\(folder.path): there is no migrations folder. Give its path with --migrations, or create it with "
+          + "the first step: \(offer(NewCommand.self, ["NAME"]))")
     }
   }
 
@@ -102,9 +102,9 @@ extension Session {
     }.sorted()
     guard !renamed.isEmpty else { return }
     standardError(
-      "store-migrate: a rebase was stopped while it renamed files. The files below have their new numbers. "
-        + "Remove \(RenamedSteps.suffix) from their names, and then rebase the steps with duplicate numbers: "
-        + renamed.joined(separator: ", "))
+      "store-migrate: a rebase was stopped while it renamed files. These files have their new numbers: "
+        + "\(renamed.joined(separator: ", ")). Remove \(RenamedSteps.suffix) from their names, and then "
+        + "rebase the steps with duplicate numbers.")
   }
 
   /// Returns the files of steps that were folded into a later one and were not removed.

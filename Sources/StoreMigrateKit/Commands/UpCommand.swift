@@ -42,8 +42,8 @@ enum UpCommand: Command {
     leaves as many free pages as it had pages.
 
     Before a step that loses or rewrites values, or whose file has the line `backup: always`, an encrypted
-    backup is written next to the store and verified. The last two backups are kept; an app may set that they
-    are removed earlier. A backup that a process has open is not removed. With --no-backup, no backup is made.
+    backup is written next to the store and verified. The last two backups are kept; an app can be set to
+    remove them earlier. A backup that a process has open is not removed. With --no-backup, no backup is made.
     """
 
   struct UpReport: Report {
@@ -102,7 +102,7 @@ enum UpCommand: Command {
           switch (isLookedAt, unusedBytes) {
           // The disk may fail after the new file was written.
           case (true, 0) where isVacuumed: "file has no free pages now, but then an error occurred: "
-          case (true, 0): "file was not rewritten, but it has no free pages: "
+          case (true, 0): "file was not rewritten, although it has no free pages: "
           case (true, _): "file keeps its free pages: "
           case (false, _): "file may keep its free pages: "
           }
@@ -115,7 +115,7 @@ enum UpCommand: Command {
     private var outcome: String {
       if let below {
         return
-          "\(store.path) is at version \(to), above \(below). Nothing to do: up does not roll back steps."
+          "\(store.path) is at version \(to), above \(below). Nothing to do: `up` does not roll back steps."
           + (rollback.map { " To roll back:\n  \($0)" } ?? "")
       }
       return applied.isEmpty

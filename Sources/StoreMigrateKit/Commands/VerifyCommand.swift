@@ -22,9 +22,9 @@ enum VerifyCommand: Command {
 
     Checks the authentication code of every page (on every engine), SQLite's structure, and the references.
     Compares the tables, and every value in them, with the store's own model. Compares every index entry with
-    its row. In a store above 256 MB it does so only with --deep; otherwise the report states that the indexes
-    were not compared. If there are migrations, compares the history with them. Lists objects in the file that
-    no step created, such as a trigger.
+    its row. In a store above 256 MB it does so only with --deep; without --deep, the report states that the
+    indexes were not compared. If there are migrations, compares the history with them. Lists objects in the
+    file that no step created, such as a trigger.
 
     Ends with 2 if something is wrong with the file. Otherwise, if the history does not match the steps, it ends
     with 3, or with 4 for a newer store. The store does not change, and no new file remains.

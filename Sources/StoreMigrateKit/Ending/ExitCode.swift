@@ -48,7 +48,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
       "failed: the message states what was changed, if anything; or the report could not be written"
     case .attention:
       "attention: pending or drift (status --exit-code), difference (check, diff, rebase), damage (verify), "
-        + "findings (lint), rows without a place (schema import)"
+        + "findings (lint), losses or obstacles (schema import)"
     case .historyConflict: "history conflict: a step was edited, is missing or has another number"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:

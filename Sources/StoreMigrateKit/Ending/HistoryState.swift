@@ -66,6 +66,6 @@ struct HistoryState: Encodable {
     return (beyond == 0 ? "complete, " : "") + "\(matching) of \(applied) "
       + (applied == 1 ? "checksum matches" : "checksums match")
       + (beyond == 0
-        ? "" : "; these migrations do not have the last \(beyond == 1 ? "one" : "\(beyond)")")
+        ? "" : "; these migrations do not have the last \(beyond == 1 ? "step" : "\(beyond) steps")")
   }
 }

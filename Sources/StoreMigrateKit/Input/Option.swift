@@ -73,8 +73,7 @@ extension Option {
     Option(
       "--quiet", short: "-q", in: .common,
       "print no report and no progress; still printed: errors, the output of",
-      "fetch, count, sql and schema, a new recovery code, and the target for",
-      "Package.swift that embed shows"),
+      "fetch, count, sql, schema and embed --package, and a new recovery code"),
     Option(
       "--color", value: "WHEN", in: .common,
       "always, never, or auto: on a terminal unless NO_COLOR is set"),
@@ -131,7 +130,7 @@ extension Option {
     ]
   }
 
-  private static let settings = [
+  fileprivate static let settings = [
     "SETTINGS is a comma-separated list, such as sqlcipher4,page=8192. Start with",
     "sqlcipher3 or sqlcipher4, or omit it (the engine's default); then any of: page=BYTES,",
     "rounds=N, hmac=sha1|sha256|sha512, kdf=sha1|sha256|sha512, header=BYTES (first bytes",
@@ -174,8 +173,11 @@ extension [Option] {
       let here = options.filter { $0.section == section }
       guard !here.isEmpty else { return nil }
       let width = Swift.min(here.map(\.form.count).max() ?? 0, 30)
+      // Elsewhere `--cipher` explains the settings.
+      let isOfNewFile = here.map(\.name) == ["--new-cipher"]
       let lines = here.flatMap { option in
-        option.help.enumerated().map { index, line in
+        let help = isOfNewFile ? option.help.map { "\($0)." } + Option.settings : option.help
+        return help.enumerated().map { index, line in
           let form = index == 0 ? option.form : ""
           return "  " + form + String(repeating: " ", count: Swift.max(width - form.count, 0) + 2) + line
         }
@@ -183,7 +185,7 @@ extension [Option] {
       let heading =
         switch section {
         case .newKey: newKeyDefault.map { "NEW KEY (default: \($0))" } ?? section.rawValue
-        case .cipher where here.map(\.name) == ["--new-cipher"]: "CIPHER (of the new file)"
+        case .cipher where isOfNewFile: "CIPHER (of the new file)"
         default: section.rawValue
         }
       return ([heading] + lines).joined(separator: "\n")

@@ -264,8 +264,8 @@ struct MigrationRun: FileStateReport {
     let names = numbers.map { storeState[$0] ?? "\($0)" }.joined(separator: ", ")
     let (verb, object) = numbers.count == 1 ? ("is", "it") : ("are", "them")
     return from < version
-      ? "\(names) \(verb) committed. To continue after \(object), run up again."
-      : "\(names) \(verb) rolled back. To continue after \(object), run down again."
+      ? "\(names) \(verb) committed. To continue after \(object), run `up` again."
+      : "\(names) \(verb) rolled back. To continue after \(object), run `down` again."
   }
 
   func stateAfterExit(_ phase: CommitGate.Phase) -> String {

@@ -27,8 +27,8 @@ struct RenamedSteps: FileStateReport {
     }
     return "Files in \(folder.path) were being renamed. "
       + (isHalfWay
-        ? "Complete it there, then run \(folder.embedLine):"
-        : "Restore their names, then run the command again:")
+        ? "Complete the renaming in that folder, then run \(folder.embedLine):"
+        : "Restore their names in that folder, then run the command again:")
       + lines.joined()
   }
   func stateAfterExit(_ phase: CommitGate.Phase) -> String { found() }

@@ -44,7 +44,7 @@ struct ConflictScreen {
       \(Screen.part("folded", text: Screen.short(found)))
         Its file was removed. In version control, find the step files as they were before the fold, and put
         them into another folder.
-        If they produce the same model, this command records the step as it was folded:
+        If they make the store's model, this command records the step as it was folded:
             \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
       """
     case .missing(let number, let name):
@@ -79,8 +79,8 @@ struct ConflictScreen {
     switch repairObstacle {
     case nil:
       [
-        "  Undo the edit, and put the change into a new step. If the edit is intended and the model is the "
-          + "same:",
+        "  Undo the edit, and put the change into a new step. If the edit is intended and the steps still "
+          + "make the store's model:",
         "      \(line(.repair, [numbered(number)]))",
       ]
     case .otherModel:
@@ -129,7 +129,7 @@ struct ConflictScreen {
     }
     return """
         If \(clause)\(example), roll the step back with the rollback that the store contains\
-      \(plan.lossClause). Run this command, and then up:
+      \(plan.lossClause). Run this command, and then `up`:
             \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """
   }

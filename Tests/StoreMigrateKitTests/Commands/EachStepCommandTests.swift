@@ -55,7 +55,7 @@ import Testing
     let result = try tool.end()
     #expect(result.status == 128 + signal, "\(result)")
     let said =
-      "0002 step is committed. To continue after it, run up again. old.store is at version 2, and opens"
+      "0002 step is committed. To continue after it, run `up` again. old.store is at version 2, and opens"
     #expect(result.errors.contains(said), "\(result)")
     #expect(try version() == 2)
     let left = folder.names.filter { $0.hasPrefix("old.store.") }

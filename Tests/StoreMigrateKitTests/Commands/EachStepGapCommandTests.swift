@@ -171,7 +171,7 @@ import Testing
     #expect(
       result.status == 0
         && result.output.hasPrefix(
-          "old.store is at version 4, above 2. Nothing to do: up does not roll back steps. To roll back:\n  store-migrate down old.store "
+          "old.store is at version 4, above 2. Nothing to do: `up` does not roll back steps. To roll back:\n  store-migrate down old.store "
             + "--to 2 "),
       "\(result)")
   }

@@ -98,7 +98,7 @@ import Testing
         == "// mine\n")
     let last = try run("rebase 0003_mine.migration")
     #expect(
-      last.errors.contains("there is no later step, so there is nothing to rebase it after."), "\(last)")
+      last.errors.contains("no other step comes after it, so it keeps its number."), "\(last)")
   }
 
   @Test func `an edit that makes another model gets no suggestion of repair`() throws {

@@ -243,7 +243,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder.path("Adopted.swift"))
     try folder.write(Data((step + "# mine\n").utf8), to: "Taken/0001_adopted.migration")
     let refused = try run(Self.line)
-    #expect(refused.status == 1 && refused.errors.contains("was edited since"), "\(refused)")
+    #expect(refused.status == 1 && refused.errors.contains("has been edited since"), "\(refused)")
     try folder.write(Data(step.utf8), to: "Taken/0001_adopted.migration")
     #expect(try run(Self.line).status == 0 && folder.names.contains("Adopted.swift"))
   }

@@ -146,7 +146,7 @@ import Testing
             atPath: "\(steps)/\(words[1])", toPath: "\(steps)/\(words[2])")
         }
         let names = try contents.keys.filter { $0.hasSuffix(".migration") }.sorted()
-        if errors.contains("Complete it there") {
+        if errors.contains("Complete the renaming in that folder") {
           #expect(names.suffix(3) == ["0004_s4.migration", "0005_ours.migration", "0006_ours_too.migration"])
         } else {
           #expect(names.suffix(3) == ["0004_ours.migration", "0004_s4.migration", "0005_ours_too.migration"])

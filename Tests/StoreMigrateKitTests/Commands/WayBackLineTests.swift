@@ -51,7 +51,7 @@ import Testing
     #expect(try run("create a.store").status == 0)
     try expectOffer(
       "down a.store --to 2", isThere: false, code: 0, in: "up a.store --to 2",
-      text: "up does not roll back steps.\n")
+      text: "`up` does not roll back steps.\n")
     #expect(try run("down a.store --to 2 --yes --no-backup").status == 5)
     let json = try run("up a.store --to 2 --json").output
     #expect(json.contains(#""next":[]"#), "\(json)")
@@ -84,7 +84,7 @@ import Testing
         connection.close()
       }
       try expectOffer(
-        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "up does not roll back steps.")
+        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "`up` does not roll back steps.")
       try move("0002_more", to: "../0002_more")
       try expectOffer(line, isThere: isThere, code: 4, in: "status a.store", text: "Use a newer release")
       try write("0002_other", text: "add attribute U.o int optional")

@@ -118,7 +118,7 @@ struct ParentRows {
     ReferenceCleanup(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
 
-  /// The to-ones of the rows whose destination is an entity that the rows no longer belong to.
+  /// Those to-ones of the rows that refer to an entity to which the rows no longer belong.
   private var strayToOnes: [(entity: EntityDescription, relationship: RelationshipDescription)] {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
