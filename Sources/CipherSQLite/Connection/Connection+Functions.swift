@@ -20,11 +20,13 @@ extension Connection {
   ///   - argumentCount: The number of arguments; -1 for any number.
   ///   - isDeterministic: Whether the same arguments always give the same result, so that the engine may
   ///     reuse it. Only such functions can be used in an index.
-  ///   - body: Called on the connection's own thread, for each row that needs it.
+  ///   - body: Called on the connection's own thread, for each row that needs it. If it throws, the
+  ///     statement fails with ``SQLError/engine(code:extendedCode:message:sql:)``, whose message is the
+  ///     description of the error.
   /// - Throws: ``SQLError``.
   public func register(
     function name: String, argumentCount: Int, isDeterministic: Bool = true,
-    _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
+    _ body: @escaping @Sendable ([SQLValue]) throws -> SQLValue
   ) throws {
     let handle = try unsafe opened()
     let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
@@ -32,10 +34,12 @@ extension Connection {
       handle, name, Int32(argumentCount), SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0), box,
       { context, count, arguments in
         guard let data = unsafe sqlite3_user_data(context) else { return }
-        let body = unsafe Unmanaged<Box<@Sendable ([SQLValue]) -> SQLValue>>.fromOpaque(data)
+        let body = unsafe Unmanaged<Box<@Sendable ([SQLValue]) throws -> SQLValue>>.fromOpaque(data)
           .takeUnretainedValue().value
-        unsafe setSQLResult(
-          body((0..<Int(count)).map { unsafe sqlValue(arguments?[$0]) }), in: unsafe context)
+        let values = (0..<Int(count)).map { unsafe sqlValue(arguments?[$0]) }
+        do { unsafe setSQLResult(try body(values), in: unsafe context) } catch {
+          unsafe sqlite3_result_error(context, "\(error)", -1)
+        }
       }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
     registrations.append {

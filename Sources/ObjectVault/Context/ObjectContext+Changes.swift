@@ -198,9 +198,12 @@ extension ObjectContext {
   }
 
   /// Runs a read. If it fails because the store was migrated since it was opened, the error states the
-  /// migration, not that a table is missing.
+  /// migration, not that a table is missing. The error of a MATCHES states its reason.
   func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result {
     do { return try body(connection) } catch let error as SQLError {
+      if case .engine(1, _, let message, _) = error, let failure = MatchPattern.Failure(message: message) {
+        throw StoreError(failure)
+      }
       if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }
       throw error
     }

@@ -25,9 +25,14 @@ final class StoreCore: Sendable {
   /// The ids that this store has reserved in the file.
   let reservedIDs = ReservedIDs()
 
+  /// The time that a MATCHES may take for one text, in seconds.
+  let matchLimit: Double
+
   init(
-    mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?
+    mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?,
+    matchLimit: Double = MatchPattern.defaultLimit
   ) {
+    self.matchLimit = matchLimit
     self.mapping = mapping
     self.classes = classes
     self.path = path

@@ -56,6 +56,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case readOnlyContext
   /// A predicate cannot be parsed or run.
   case predicate(PredicateError)
+  /// The regular expression of a `MATCHES` took longer for one text than the number of seconds that
+  /// ``Store/Configuration/matchLimit`` allows.
+  case matchTooSlow(seconds: Double)
   /// A fetch of one object found none.
   case noResult(entity: String)
   /// A fetch of one object found several.
@@ -245,6 +248,10 @@ extension StoreError: CustomStringConvertible {
         + "relationship to it: set a to-one to nil, or use remove(_:from:) for a to-many."
     case .readOnlyContext: "This context is read-only. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
+    case .matchTooSlow(let seconds):
+      "The regular expression of a MATCHES took longer than \(seconds) s for one text. A repetition within a "
+        + "repetition, such as (a+)+, takes exponential time: write the expression without it, or raise "
+        + "matchLimit in the store's configuration."
     case .noResult(let entity):
       "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
     case .sumTooLarge(let entity, let property):

@@ -39,14 +39,17 @@ struct PendingMerge {
     self.request = try Self.inFile(request, context)
     _ = try Self.compiled(.objects, request: self.request, on: entity, in: context)
     let schema = context.core.mapping.schema
-    let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
+    let evaluator = PredicateEvaluator(
+      request.conditions, entity: entity.name, schema: schema, matchLimit: context.core.matchLimit)
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
     self.columns = EvaluatedColumns(columns, entity: entity.name, schema: schema)
     let names = evaluator.routes.union(order.routes).union(self.columns.routes)
     guard Self.dependsOnPending(request, names, on: entity, in: context) else { return nil }
     context.index.update(context.pending)
-    let all = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
+    let all = names.compactMap { Self.steps($0, entity) }.filter { !$0.isEmpty }.sorted {
+      $0.count < $1.count
+    }
     let reader = ContextReader(context: context)
     var related = RelatedRows(context.pending, maps: context.maps, reader: reader, index: context.index)
     var deletion = PlannedDeletion(entityCount: context.maps.count)
@@ -87,6 +90,7 @@ struct PendingMerge {
     present = present.filter { deletion.leaves($0) && Self.isAsked(entity, by: request, object: $0) }
     try follow(routes, of: present)
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject($0, on: ground)) })
+    if let failure = evaluator.failure { throw failure }
     if excluded.isEmpty, matches.isEmpty { return nil }
   }
 
@@ -178,6 +182,11 @@ struct PendingMerge {
   private static func steps(_ route: [String], _ entity: EntityMapping) -> [RelationshipMapping]? {
     var (end, steps): (EntityMapping, [RelationshipMapping]) = (entity, [])
     for name in route {
+      if case .cast(let child) = PathStep(name) {
+        guard let next = end.relatives.first(where: { $0.name == child }) else { return nil }
+        end = next
+        continue
+      }
       guard let slot = end.slot(named: name), let relationship = end.slots[slot].relationship else {
         return nil
       }

@@ -49,6 +49,8 @@ final class PendingView {
   /// - Returns: The objects that the relationship refers to, each once.
   func follow(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws -> [ManagedObject] {
     let place = SlotPlace(entity: relationship.owner.index, slot: relationship.slot)
+    // After a cast, objects of other entities do not have the relationship.
+    let owners = owners.filter { relationship.owner.includes($0.entity) }
     var known = ends.removeValue(forKey: place) ?? [:]
     let asked = RowIDSet(owners.lazy.map(\.rowID).filter { known[$0] == nil })
     let links = try related.links(relationship, of: asked)
@@ -56,12 +58,44 @@ final class PendingView {
     let there = try present(RowIDSet(links.lazy.map(\.other)), destination)
     for id in asked { known[id] = [] }
     for link in links { if let object = there[link.other] { known[link.own]?.append(object) } }
+    if relationship.isOrdered {
+      try sort(&known, by: relationship, of: owners.filter { asked.contains($0.rowID) })
+    }
     ends[place] = known
     var (found, seen): ([ManagedObject], Set<Int64>) = ([], [])
     for owner in owners {
       for object in known[owner.rowID] ?? [] where seen.insert(object.rowID).inserted { found.append(object) }
     }
     return found
+  }
+
+  /// Puts the members of an ordered relationship into the order that a save will give them: the order in
+  /// the file with new members after it, or the order in memory if it was changed there.
+  private func sort(
+    _ members: inout [Int64: [ManagedObject]], by relationship: RelationshipMapping,
+    of owners: [ManagedObject]
+  ) throws {
+    let several = owners.filter { members[$0.rowID, default: []].count > 1 }
+    let stored = try ContextReader(context: context).places(
+      relationship, of: several.lazy.map(\.rowID).filter { $0 > 0 }.sorted())
+    var ranks: [Int64: [Int64: Int]] = [:]
+    for (rank, place) in stored.enumerated() { ranks[place.owner, default: [:]][place.member] = rank }
+    for owner in several {
+      let order = owner.toMany[relationship.slot]?.order
+      let inMemory = Dictionary(
+        (order?.objects ?? []).enumerated().map { (ObjectIdentifier($1), $0) },
+        uniquingKeysWith: { first, _ in first })
+      let inFile = order?.isRearranged == true ? [:] : ranks[owner.rowID, default: [:]]
+      // Members without a place in the file follow those with one.
+      let keys = members[owner.rowID, default: []].map { member in
+        (
+          inFile[member.rowID] ?? Int.max, inMemory[ObjectIdentifier(member)] ?? Int.max,
+          IDOrder.rank(member.rowID),
+          member
+        )
+      }
+      members[owner.rowID] = keys.sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
+    }
   }
 
   /// Returns the objects with the given ids, by id; without those that will not exist after the save.
@@ -131,6 +165,8 @@ struct PendingSubject: PredicateSubject {
     return ground.context.maps[destination.index].find(id).map { PendingSubject($0, on: ground) }
   }
 
+  func isOne(of entities: Set<String>) -> Bool { object?.entity.map { entities.contains($0.name) } ?? false }
+
   func members(of relationship: String) -> [PendingSubject] {
     guard let slot = slot(relationship), let object, let view = ground.view else { return [] }
     return view.ends(slot, of: object).map { PendingSubject($0, on: ground) }
@@ -159,6 +195,11 @@ struct ContextReader: LinkReader {
   }
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }
+  }
+
+  /// Returns the members of owners in the file, with their places, in order.
+  func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace] {
+    owners.isEmpty ? [] : try asking { try $0.places(relationship, of: owners) }
   }
 
   /// Returns the ids of the rows in the file that refer to the given rows by a relationship.

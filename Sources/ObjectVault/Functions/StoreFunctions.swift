@@ -4,7 +4,12 @@ package import CipherSQLite
 
 package enum StoreFunctions {
   /// Registers the functions and the collation on a connection of a store.
-  package static func register(on connection: Connection) throws {
+  /// - Parameters:
+  ///   - connection: The connection.
+  ///   - matchLimit: The time that a MATCHES may take for one text, in seconds.
+  package static func register(
+    on connection: Connection, matchLimit: Double = MatchPattern.defaultLimit
+  ) throws {
     try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
       guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
         return .null
@@ -23,6 +28,15 @@ package enum StoreFunctions {
       }
       return .integer(pattern.matches(text) ? 1 : 0)
     }
+    let matcher = Matcher(limit: matchLimit)
+    try connection.register(function: "vault_matches", argumentCount: 3) { arguments in
+      guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1],
+        case .integer(let options) = arguments[2]
+      else { return .null }
+      let isMatch = try matcher.matches(
+        text, expression: pattern, options: StringOptions(rawValue: Int(truncatingIfNeeded: options)))
+      return .integer(isMatch ? 1 : 0)
+    }
     try connection.register(function: "vault_ends", argumentCount: 2) { arguments in
       guard case .text(let text) = arguments[0], case .text(let end) = arguments[1] else { return .null }
       return .integer(text.utf8.reversed().starts(with: end.utf8.reversed()) ? 1 : 0)
@@ -40,6 +54,16 @@ package enum StoreFunctions {
       sum = sum.map { DecimalText.sum($0, and: value) } ?? value
     } result: { sum in
       sum.map { .text($0.text) } ?? .null
+    }
+    // A function of members: its name, options (1: the values are numbers or dates, 2: equal ones count
+    // once) and a value. Without any row it is NULL.
+    try connection.register(aggregate: "vault_members", argumentCount: 3, initial: CollectedValues?.none) {
+      state, arguments in
+      let values = state ?? CollectedValues(arguments)
+      values.add(arguments[2])
+      state = values
+    } result: {
+      $0?.result ?? .null
     }
     try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
       ValueArithmetic.compareNumbers(arguments[0], with: arguments[1]).map { .integer(Int64($0)) } ?? .null

@@ -65,6 +65,9 @@ internal import Foundation
     unsafe captures.append(Capture(offset: place, read: Self.reader(Value.self)))
   }
 
+  /// Records that expressions of the type cannot be recognized by their content in memory.
+  mutating func giveUp() { isComplete = false }
+
   /// Returns the offset of a field; nil when it cannot be determined.
   private mutating func place<Whole, Part>(_ field: KeyPath<Whole, Part>, at offset: Int) -> Int? {
     guard let inside = MemoryLayout<Whole>.offset(of: field) else {

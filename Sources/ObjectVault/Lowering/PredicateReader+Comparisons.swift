@@ -73,6 +73,20 @@ extension PredicateReader {
     .condition(.comparison(try operand(), comparison, try operand(), []), isNil: nil)
   }
 
+  /// Reads `test ? a : b`, of two values or of two conditions.
+  mutating func conditional() throws -> Lowered {
+    let test = try condition()
+    switch (try next(), try next()) {
+    case (.condition(let a, nil), .condition(let b, nil)):
+      return .condition(.either(a, if: test, else: b), isNil: nil)
+    case (.condition(let a, nil), .operand(let b)):
+      return .condition(.either(a, if: test, else: .truth(b)), isNil: nil)
+    case (.operand(let a), .condition(let b, nil)):
+      return .condition(.either(.truth(a), if: test, else: b), isNil: nil)
+    case (let a, let b): return .operand(.conditional(test, try a.operand(), try b.operand()))
+    }
+  }
+
   // MARK: Calculations
 
   mutating func calculation(_ operation: ArithmeticOperator) throws -> Lowered {

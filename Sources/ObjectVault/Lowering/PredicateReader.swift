@@ -18,6 +18,8 @@ enum Lowered {
   case guarded(PredicateOperand, isNil: PredicateNode)
   /// Several constants.
   case list([PredicateValue])
+  /// The members of a to-many for which a condition is true.
+  case filtered(PropertyPath, PredicateNode)
   /// A range of two operands; `isClosed` is whether it includes the upper one.
   case range(PredicateOperand, PredicateOperand, isClosed: Bool)
 }
@@ -29,7 +31,7 @@ extension Lowered {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
     case .guarded: throw PredicateReader.unsupported(PredicateReader.guardedReason)
-    case .condition, .list, .range:
+    case .condition, .list, .range, .filtered:
       throw PredicateReader.unsupported("a list, a range or a condition cannot be compared")
     }
   }
@@ -42,7 +44,7 @@ struct PredicateReader {
   /// Otherwise they become constants.
   private let replacesCapturedValues: Bool
   private var place = PredicateTape.start
-  private var (keyPathCount, valueCount, listCount) = (0, 0, 0)
+  private var (keyPathCount, valueCount, listCount, entityCount) = (0, 0, 0, 0)
   /// What each variable stands for, by its number; nil before the expression that introduces it was read.
   var variables: [Lowered?]
   /// The number of surrounding `contains(where:)` and `allSatisfy`.
@@ -71,7 +73,7 @@ struct PredicateReader {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
     case .guarded: throw Self.unsupported(Self.guardedReason)
-    case .condition, .list, .range:
+    case .condition, .list, .range, .filtered:
       throw Self.unsupported("\(kind.name) cannot be used in a comparison here")
     }
   }
@@ -82,7 +84,7 @@ struct PredicateReader {
     case .condition(let node, _): return node
     case .operand(let operand): return .truth(operand)
     case .path(let path): return .truth(.path(path))
-    case .list, .range, .guarded: throw Self.unsupported("\(kind.name) is not a condition")
+    case .list, .range, .guarded, .filtered: throw Self.unsupported("\(kind.name) is not a condition")
     }
   }
 
@@ -123,6 +125,16 @@ struct PredicateReader {
     case .rangeExpressionContains: return try isWithin()
     case .range: return .range(try operand(), try operand(), isClosed: false)
     case .closedRange: return .range(try operand(), try operand(), isClosed: true)
+    case .conditional: return try conditional()
+    case .filter: return try filter(detail)
+    case .typeCheck:
+      let object = PredicateOperand.path(try cast())
+      return .condition(.comparison(object, .notEqual, .value(.null), []), isNil: nil)
+    case .cast: return .path(try cast())
+    case .subscripted: return try element(detail)
+    case .minimum: return try extreme(.minimum)
+    case .maximum: return try extreme(.maximum)
+    case .stringContainsRegex: return try strings(.matches)
     }
   }
 
@@ -148,6 +160,12 @@ struct PredicateReader {
   private mutating func value() -> PredicateOperand {
     defer { valueCount += 1 }
     return replacesCapturedValues ? .captured(valueCount) : .value(tape.values[valueCount])
+  }
+
+  /// Returns the entity of a cast.
+  mutating func entity() -> String {
+    defer { entityCount += 1 }
+    return tape.entities[entityCount]
   }
 
   private mutating func list() -> [PredicateValue] {

@@ -139,6 +139,15 @@ where Base: TapedExpression, Other: TapedExpression {
     layout.addFields(\Self.base, \Self.other, at: offset)
   }
 }
+extension PredicateExpressions.StringContainsRegex: TapedExpression
+where Subject: TapedExpression, Regex: TapedExpression {
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.stringContainsRegex, subject, and: regex)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.subject, \Self.regex, at: offset)
+  }
+}
 extension PredicateExpressions.SequenceStartsWith: TapedExpression
 where Base: TapedExpression, Prefix: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceStartsWith, base, and: prefix) }
@@ -197,6 +206,76 @@ where RangeExpression: TapedExpression, Element: TapedExpression {
   }
 }
 
+extension PredicateExpressions.Filter: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.filter, over: variable.key, sequence, and: filter)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addVariable(\Self.variable.key, at: offset)
+    layout.addFields(\Self.sequence, \Self.filter, at: offset)
+  }
+}
+extension PredicateExpressions.CollectionIndexSubscript: TapedExpression
+where Wrapped: TapedExpression, Index: TapedExpression {
+  // The index is part of the shape, because it is part of a path. So a form cannot recognize it.
+  func write(on tape: inout PredicateTape) throws {
+    guard let value = index as? PredicateExpressions.Value<Int>, let number = UInt32(exactly: value.value)
+    else {
+      throw PredicateReader.unsupported("an index of a list must be a constant that is not negative")
+    }
+    tape.write(.subscripted, UInt(number))
+    try wrapped.write(on: &tape)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) { layout.giveUp() }
+}
+extension PredicateExpressions.SequenceMinimum: TapedExpression where Elements: TapedExpression {
+  func write(on tape: inout PredicateTape) throws { try tape.write(.minimum, elements) }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.elements, at: offset)
+  }
+}
+extension PredicateExpressions.SequenceMaximum: TapedExpression where Elements: TapedExpression {
+  func write(on tape: inout PredicateTape) throws { try tape.write(.maximum, elements) }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.elements, at: offset)
+  }
+}
+
+// MARK: Choices and casts
+
+extension PredicateExpressions.Conditional: TapedExpression
+where Test: TapedExpression, If: TapedExpression, Else: TapedExpression {
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.conditional, test)
+    try trueBranch.write(on: &tape)
+    try falseBranch.write(on: &tape)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.test, at: offset)
+    layout.addFields(\Self.trueBranch, \Self.falseBranch, at: offset)
+  }
+}
+extension PredicateExpressions.TypeCheck: TapedExpression where Input: TapedExpression {
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.typeCheck, to: Desired.self, of: input)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.input, at: offset)
+  }
+}
+extension PredicateExpressions.ConditionalCast: TapedExpression where Input: TapedExpression {
+  func write(on tape: inout PredicateTape) throws { try tape.write(.cast, to: Desired.self, of: input) }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.input, at: offset)
+  }
+}
+extension PredicateExpressions.ForceCast: TapedExpression where Input: TapedExpression {
+  func write(on tape: inout PredicateTape) throws { try tape.write(.cast, to: Desired.self, of: input) }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addFields(\Self.input, at: offset)
+  }
+}
+
 // MARK: Variables and properties
 
 extension PredicateExpressions.Variable: TapedExpression {
@@ -225,6 +304,18 @@ extension PredicateTape {
     write(kind, variable)
     try first.write(on: &self)
     try second.write(on: &self)
+  }
+
+  /// Writes a cast of a part to a class.
+  fileprivate mutating func write(
+    _ kind: Kind, to type: (some Any).Type, of part: some TapedExpression
+  ) throws {
+    guard type is ManagedObject.Type else {
+      throw PredicateReader.unsupported(
+        "a cast to \(type) has no counterpart in SQL; objects can be cast to the classes of child entities")
+    }
+    write(kind, entity: "\(type)")
+    try part.write(on: &self)
   }
 
   fileprivate mutating func write(_ kind: Kind, _ part: some TapedExpression) throws {

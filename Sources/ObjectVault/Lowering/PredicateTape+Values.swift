@@ -26,6 +26,10 @@ extension PredicateTape {
     if Captured.self == String?.self { return try (value as? String).map { try PredicateValue($0) } ?? .null }
     if let value = value as? any AttributeValue { return try PredicateValue(value) }
     if let object = value as? any PredicateObject { return try object.predicateValue() }
+    // A part of the text matches the expression if the whole text matches this one.
+    if let regex = value as? PredicateExpressions.PredicateRegex {
+      return try PredicateValue("[\\s\\S]*?(?:\(regex.stringRepresentation))[\\s\\S]*")
+    }
     if let optional = value as? any AnyOptional { return try optional.wrappedScalar() }
     return nil
   }

@@ -31,6 +31,7 @@ struct PredicateTape {
     case optionalFlatMap, nilCoalesce
     case collectionContainsCollection, sequenceStartsWith, sequenceContains, sequenceContainsWhere
     case sequenceAllSatisfy, rangeExpressionContains, range, closedRange
+    case conditional, filter, typeCheck, cast, subscripted, minimum, maximum, stringContainsRegex
   }
 
   /// The key by which shapes are compared. A separate type: for an array of words the runtime would have
@@ -59,6 +60,9 @@ struct PredicateTape {
   private(set) var keyPaths: [AnyKeyPath] = []
   private(set) var values: [PredicateValue] = []
   private(set) var lists: [[PredicateValue]] = []
+  /// The names of the classes of casts. They need no words, because the type of the whole expression
+  /// determines them.
+  private(set) var entities: [String] = []
   /// False when the SQL depends on a captured value, for example on the number of values in a list.
   private(set) var isReusable = true
   private var variables: [PredicateExpressions.VariableID] = []
@@ -94,7 +98,12 @@ struct PredicateTape {
 
   mutating func write(_ kind: Kind) { key.append(UInt(kind.rawValue)) }
 
-  private mutating func write(_ kind: Kind, _ detail: UInt) {
+  mutating func write(_ kind: Kind, entity: String) {
+    write(kind)
+    entities.append(entity)
+  }
+
+  mutating func write(_ kind: Kind, _ detail: UInt) {
     key.append(UInt(kind.rawValue) | detail << 8)
   }
 
@@ -137,7 +146,8 @@ extension PredicateTape.Kind {
     case .variable, .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal,
       .notEqual, .divide, .remainder, .unaryMinus, .optionalFlatMap, .nilCoalesce,
       .collectionContainsCollection, .sequenceStartsWith, .sequenceContains, .sequenceContainsWhere,
-      .sequenceAllSatisfy, .rangeExpressionContains, .range, .closedRange:
+      .sequenceAllSatisfy, .rangeExpressionContains, .range, .closedRange, .conditional, .filter, .typeCheck,
+      .cast, .subscripted, .minimum, .maximum, .stringContainsRegex:
       false
     }
   }
@@ -145,11 +155,12 @@ extension PredicateTape.Kind {
   /// Whether a word of this kind contains the number of a variable.
   var hasVariableNumber: Bool {
     switch self {
-    case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy: true
+    case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy, .filter: true
     case .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal, .notEqual,
       .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply, .divide, .remainder,
       .unaryMinus, .nilCoalesce, .collectionContainsCollection, .sequenceStartsWith, .sequenceContains,
-      .rangeExpressionContains, .range, .closedRange:
+      .rangeExpressionContains, .range, .closedRange, .conditional, .typeCheck, .cast, .subscripted, .minimum,
+      .maximum, .stringContainsRegex:
       false
     }
   }

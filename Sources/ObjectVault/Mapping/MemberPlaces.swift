@@ -20,6 +20,18 @@ extension RelationshipMapping {
     }
   }
 
+  /// Returns the query for the id of one member of an owner, as an expression.
+  /// - Parameters:
+  ///   - owner: The owner's id.
+  ///   - index: The number of members before it.
+  ///   - isFromEnd: Whether members are counted from the last one.
+  func elementSQL(of owner: SQL, at index: Int, isFromEnd: Bool) -> SQL {
+    guard let (table, own, member, place) = places else { return "NULL" }
+    let order: SQL = isFromEnd ? "\(place) DESC, \(member) DESC" : "\(place), \(member)"
+    return
+      "(SELECT \(member) FROM \(table) WHERE \(own) = \(owner) ORDER BY \(order) LIMIT 1 OFFSET \(number: index))"
+  }
+
   /// The query for the highest position of one owner's members. Like all statements in this file, it is
   /// empty for a relationship without an order.
   var lastPlaceSQL: String {

@@ -16,6 +16,8 @@ extension ComparisonOperator {
     case order(@Sendable (Int) -> Bool)
     /// Whether the operator is true for two strings. False for other values.
     case strings(@Sendable (String, String) -> Bool)
+    /// Whether a string matches a regular expression, which may fail. False for other values.
+    case expression
   }
 
   /// The facts about one operator.
@@ -65,11 +67,19 @@ extension ComparisonOperator {
       Entry(
         words: ["LIKE"], flipped: nil, sql: { "vault_like(\($0), \($1))" },
         meaning: .strings { LikePattern($1).matches($0) })
+    case .matches:
+      // The compiler adds the options: an expression is not folded.
+      Entry(words: ["MATCHES"], flipped: nil, sql: { "vault_matches(\($0), \($1), 0)" }, meaning: .expression)
     }
   }
 
   /// Whether the operator compares only strings.
-  var isForStrings: Bool { if case .strings = entry.meaning { true } else { false } }
+  var isForStrings: Bool {
+    switch entry.meaning {
+    case .strings, .expression: true
+    case .equality, .order: false
+    }
+  }
 
   /// The operator in the format language.
   var word: String { entry.words[0] }
@@ -83,7 +93,7 @@ extension ComparisonOperator {
     switch entry.meaning {
     case .equality(let isWanted): (order == 0) == isWanted
     case .order(let test): test(order)
-    case .strings: false
+    case .strings, .expression: false
     }
   }
 }
@@ -103,6 +113,7 @@ extension ComparisonOperator.Meaning {
     case .strings(let test):
       guard case .text(let text) = left, case .text(let part) = right else { return false }
       return test(text, part)
+    case .expression: return false
     }
   }
 }

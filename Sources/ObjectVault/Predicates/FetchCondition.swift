@@ -96,7 +96,7 @@ extension PredicateOperand {
     case .variable(let name):
       guard let index = Int(name), values.indices.contains(index) else { return nil }
       return (values[index].normal, index)
-    case .path, .count, .arithmetic, .call, .coalesce: return nil
+    case .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast: return nil
     }
   }
 }

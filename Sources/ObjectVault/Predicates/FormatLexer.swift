@@ -54,7 +54,7 @@ struct FormatLexer {
     let scalar = scalars[index]
     if scalar == "\"" || scalar == "'" { return try quotedString(scalar, start) }
     if isDigit(index) { return try number(start) }
-    if scalar == "%" { return try placeholder(start) }
+    if scalar == "%", !isNext("%%") { return try placeholder(start) }
     if scalar == "#" {
       index += 1
       guard index < scalars.count, isWordStart(scalars[index]) else {
@@ -63,7 +63,7 @@ struct FormatLexer {
       return FormatToken(kind: .name(word()), position: start)
     }
     if isWordStart(scalar) || scalar == "@" || scalar == "$" {
-      return FormatToken(kind: .word(word()), position: start)
+      return FormatToken(kind: .word(selector(word())), position: start)
     }
     for symbol in Self.pairs where isNext(symbol) {
       index += 2
@@ -78,7 +78,7 @@ struct FormatLexer {
 
   /// The symbols of two characters, which are tried before symbols of one.
   private static let pairs =
-    ComparisonOperator.byWord.keys.filter { $0.unicodeScalars.count == 2 } + ["&&", "||"]
+    ComparisonOperator.byWord.keys.filter { $0.unicodeScalars.count == 2 } + ["&&", "||", "**", "%%"]
 
   private func isNext(_ text: String) -> Bool { scalars[index...].starts(with: text.unicodeScalars) }
 
@@ -100,6 +100,16 @@ struct FormatLexer {
     index += 1
     while index < scalars.count, isWordPart(scalars[index]) { index += 1 }
     return text(start..<index)
+  }
+
+  /// Reads the rest of a name with colons, such as `raise:toPower:`, after its first word.
+  private mutating func selector(_ first: String) -> String {
+    let start = index
+    while index < scalars.count, scalars[index] == ":" {
+      index += 1
+      if index < scalars.count, isWordStart(scalars[index]) { _ = word() }
+    }
+    return first + text(start..<index)
   }
 
   private func text(_ range: Range<Int>) -> String {
@@ -173,6 +183,7 @@ struct FormatLexer {
   // MARK: Numbers and placeholders
 
   private mutating func number(_ start: Int) throws -> FormatToken {
+    if let value = try prefixedNumber(start) { return FormatToken(kind: .integer(value), position: start) }
     var isReal = false
     while isDigit(index) { index += 1 }
     if index < scalars.count, scalars[index] == ".", isDigit(index + 1) {
@@ -200,6 +211,22 @@ struct FormatLexer {
       kind: DecimalText(.real(value)) == exact ? .real(value) : .decimal(exact.text), position: start)
   }
 
+  /// Reads `0x1F`, `0o17` or `0b11`; nil for a number without such a prefix.
+  private mutating func prefixedNumber(_ start: Int) throws -> Int64? {
+    guard scalars[start] == "0", start + 1 < scalars.count,
+      let radix = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2][scalars[start + 1]]
+    else { return nil }
+    index += 2
+    while index < scalars.count, isWordPart(scalars[index]) { index += 1 }
+    let digits = text(start + 2..<index)
+    guard let value = Int64(digits, radix: radix) else {
+      throw failure(
+        "\(shortened(text(start..<index))) is not an integer to the base \(radix) with at most 63 bits",
+        at: start)
+    }
+    return value
+  }
+
   private mutating func placeholder(_ start: Int) throws -> FormatToken {
     // Longer ones first.
     for letters in ["@", "K", "lld", "llu", "ld", "lu", "lf", "d", "i", "u", "f", "g", "e"]
@@ -208,6 +235,7 @@ struct FormatLexer {
       return FormatToken(kind: .placeholder(letters), position: start)
     }
     throw failure(
-      "% must be followed by @ for a value, K for a key path, or d, ld, u, f, g for a number", at: start)
+      "% must be followed by @ for a value, K for a key path, or d, ld, u, f, g for a number; %% is the "
+        + "remainder of a division", at: start)
   }
 }

@@ -7,10 +7,19 @@ extension FormatParser {
   /// which has the model, splits it after the last to-many; the rest of the path begins at the member.
   mutating func members(_ word: String, _ start: Int) throws -> PredicateNode {
     let quantifier: Quantifier = word == "ALL" ? .all : word == "NONE" ? .none : .any
-    guard case .operand(.path(let path), _) = try expression(.factor) else {
-      throw failure("ANY, ALL and NONE need the path of a to-many", at: start)
+    let path: PropertyPath
+    switch try expression(.factor) {
+    case .operand(.path(let found), _): path = found
+    // Equal values more than once change nothing.
+    case .collection(let members) where members.condition == nil: path = members.path
+    case .collection:
+      throw failure(
+        "ANY, ALL and NONE need the path of a to-many; put the condition into the SUBQUERY", at: start)
+    case .operand, .list, .condition: throw failure("ANY, ALL and NONE need the path of a to-many", at: start)
     }
-    let member = PredicateOperand.path(PropertyPath(depth: 1, [], place: path.place))
+    memberDepth += 1
+    defer { memberDepth -= 1 }
+    let member = PredicateOperand.path(PropertyPath(depth: memberDepth, [], place: path.place))
     let place = token.position
     switch token.kind {
     case .symbol(let symbol) where ArithmeticOperator(word: symbol) != nil:
@@ -32,9 +41,6 @@ extension FormatParser {
   /// Reads the rest of a comparison after its operator.
   mutating func comparison(_ left: PredicateOperand, _ symbol: String, at place: Int) throws -> PredicateNode
   {
-    if symbol == "MATCHES" {
-      throw failure("MATCHES cannot be used in a store's predicate; use LIKE", at: place)
-    }
     if symbol == "BETWEEN" {
       guard case .list(let bounds) = try expression(.sum), bounds.count == 2 else {
         throw failure("BETWEEN takes two bounds, as in BETWEEN {1, 10}", at: place)
@@ -53,8 +59,8 @@ extension FormatParser {
     case .contains: return contains(left, part: other, options: options)
     case .beginsWith, .endsWith:
       return nonEmpty(other, options: options, and: .comparison(left, comparison, other, options))
-    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .like:
-      return .comparison(left, comparison, other, options)
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .like, .matches:
+      return .comparing(left, by: comparison, with: other, options: options)
     }
   }
 
@@ -62,6 +68,13 @@ extension FormatParser {
     _ element: PredicateOperand, _ right: Parsed, options: StringOptions, at place: Int
   ) throws -> PredicateNode {
     if case .list(let list) = right { return .isIn(element, list, options) }
+    // `'x' IN tags.@distinctUnionOfObjects.name`.
+    if case .collection(let members) = right, members.condition == nil {
+      guard element.isWithoutMembers else {
+        throw failure("the left side of IN must not have members of its own here; use a SUBQUERY", at: place)
+      }
+      return .quantified(.any, members.path, member(members.path, is: element, options))
+    }
     let other = try single(right, place)
     // `name IN $names`: the values are given later.
     if case .variable = other { return .isIn(element, [other], options) }
@@ -82,8 +95,10 @@ extension FormatParser {
     return nonEmpty(right, options: options, and: .comparison(left, .contains, right, options))
   }
 
-  private func member(_ path: PropertyPath, is element: PredicateOperand) -> PredicateNode {
-    .comparison(.path(PropertyPath(depth: 1, [], place: path.place)), .equal, element, [])
+  private func member(
+    _ path: PropertyPath, is element: PredicateOperand, _ options: StringOptions = []
+  ) -> PredicateNode {
+    .comparison(.path(PropertyPath(depth: memberDepth + 1, [], place: path.place)), .equal, element, options)
   }
 
   /// Returns the node, made false for an empty operand: in the format language, a search for the empty
@@ -108,11 +123,44 @@ extension FormatParser {
       switch letter {
       case "c": options.insert(.caseInsensitive)
       case "d": options.insert(.diacriticInsensitive)
+      // `[n]` states that the strings are prepared for a comparison as they are, which is the default.
+      case "n" where letters.count == 1: break
+      case "n": throw failure("[n] compares strings as they are, and cannot be combined with c and d")
+      case "l":
+        throw failure(
+          "[l] compares by the rules of a language, which a store does not have: the result would depend on the "
+            + "device; write [c], [d] or [cd]")
       default: throw failure("[\(shortened(letters))] is unknown; write [c], [d] or [cd]")
       }
     }
     index += 1
     guard takeSymbol("]") != nil else { throw failure("] is missing here, after [\(shortened(letters))") }
     return options
+  }
+}
+
+extension PredicateOperand {
+  /// Whether the operand has no members, so that it means the same inside a condition on other members.
+  fileprivate var isWithoutMembers: Bool {
+    if case .aggregate = self { return false }
+    return condition == nil && parts.allSatisfy(\.isWithoutMembers)
+  }
+}
+
+extension PredicateNode {
+  /// Returns a comparison. Whether a SUBQUERY has any members is a search for one, and no count: both
+  /// have the same result.
+  static func comparing(
+    _ left: PredicateOperand, by comparison: ComparisonOperator, with right: PredicateOperand,
+    options: StringOptions
+  ) -> PredicateNode {
+    if case .aggregate(let members) = left, case .value(let value) = right, members.function == .count,
+      !members.isDistinct, members.value.isEmpty,
+      (comparison == .greater && value.stored == .integer(0))
+        || (comparison == .greaterOrEqual && value.stored == .integer(1))
+    {
+      return .quantified(.any, members.path, members.condition)
+    }
+    return .comparison(left, comparison, right, options)
   }
 }

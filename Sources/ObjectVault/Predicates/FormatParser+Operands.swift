@@ -3,16 +3,16 @@
 internal import CipherSQLite
 
 extension FormatParser {
-  /// Reads the rest of a calculation `+ - * /` after its left side and operator.
+  /// Reads the rest of a calculation `+ - * / %%` after its left side and operator.
   mutating func calculation(_ left: Parsed, _ symbol: String, level: Level, start: Int) throws -> Parsed {
     let place = token.position
-    let right = try expression(level == .sum ? .product : .factor)
+    let right = try expression(level == .sum ? .product : .power)
     let (a, b) = (try single(left, start), try single(right, place))
     guard case .operand(_, let first) = left, case .operand(_, let second) = right,
       let operation = ArithmeticOperator(word: symbol)
     else { throw failure("a calculation is not possible here", at: place) }
     guard first + second <= PredicateError.maximumOperands else {
-      throw failure("a calculation has more than \(PredicateError.maximumOperands) operands", at: place)
+      throw failure(Self.operandsReason, at: place)
     }
     return .operand(.arithmetic(a, operation, b), count: first + second)
   }
@@ -55,11 +55,11 @@ extension FormatParser {
     }
   }
 
-  private func constant(_ type: AttributeType?, _ stored: SQLValue, at place: Int) -> Parsed {
+  func constant(_ type: AttributeType?, _ stored: SQLValue, at place: Int) -> Parsed {
     constant(PredicateValue(type: type, stored: stored), at: place)
   }
 
-  private func constant(_ value: PredicateValue, at place: Int) -> Parsed {
+  func constant(_ value: PredicateValue, at place: Int) -> Parsed {
     var value = value
     value.place = place
     return .operand(.value(value), count: 1)
@@ -67,10 +67,9 @@ extension FormatParser {
 
   private mutating func wordOperand(_ word: String, _ place: Int) throws -> Parsed {
     let upper = word.utf8.count < 20 ? word.uppercased() : word
-    if ["SUBQUERY", "FUNCTION", "CAST"].contains(upper) {
-      throw failure("\(upper) cannot be used in a store's predicate", at: place)
+    guard !word.contains(":") else {
+      throw failure("( is missing after \(shortened(word))", at: place)
     }
-    if takeSymbol("(") != nil { return try call(word, place) }
     switch upper {
     case "NIL", "NULL": return constant(nil, .null, at: place)
     case "TRUE", "YES": return constant(PredicateValue.boolean(true), at: place)
@@ -88,35 +87,11 @@ extension FormatParser {
     return try path(upper == "SELF" ? [] : [word], place)
   }
 
-  /// Reads the rest of a function call after its name and parenthesis.
-  private mutating func call(_ word: String, _ place: Int) throws -> Parsed {
-    guard let function = PredicateFunction(word: word) else {
-      let known = PredicateFunction.allCases.map(\.rawValue).joined(separator: ", ")
-      throw failure(
-        "\(shortened(word)) is not a predicate function (these are \(known)); pass its value with %@",
-        at: place)
-    }
-    var arguments: [PredicateOperand] = []
-    var total = 1
-    repeat {
-      let start = token.position
-      let parsed = try expression(.sum)
-      arguments.append(try single(parsed, start))
-      if case .operand(_, let count) = parsed { total += count }
-    } while takeSymbol(",") != nil
-    guard takeSymbol(")") != nil else { throw failure(") is missing here, to close \(word)(") }
-    let wanted = function.entry.parameters.count
-    guard arguments.count == wanted else {
-      throw failure("\(word) takes \(wanted) operand\(wanted == 1 ? "" : "s")", at: place)
-    }
-    guard total <= PredicateError.maximumOperands else {
-      throw failure("a calculation has more than \(PredicateError.maximumOperands) operands", at: place)
-    }
-    return .operand(.call(function, arguments), count: total)
-  }
-
   /// Returns a variable, or its value if values are given.
-  private func variable(_ name: String, _ place: Int) throws -> Parsed {
+  private mutating func variable(_ name: String, _ place: Int) throws -> Parsed {
+    if let element = elements.last(where: { $0.name == name }) {
+      return try path([], depth: element.depth, place)
+    }
     guard Schema.isIdentifier(name) else {
       throw failure("$ must be followed by the name of a variable, which begins with a letter", at: place)
     }
@@ -144,29 +119,6 @@ extension FormatParser {
     }
   }
 
-  /// Reads the rest of a key path after its first names.
-  private mutating func path(_ first: [String], _ place: Int) throws -> Parsed {
-    var names = first
-    while takeSymbol(".") != nil {
-      let name: String
-      switch token.kind {
-      case .word(let word), .name(let word): name = word
-      default: throw failure("the name of a property must follow the dot")
-      }
-      index += 1
-      if name.lowercased() == "@count" {
-        return .operand(.count(PropertyPath(names, place: place)), count: 1)
-      }
-      guard !name.hasPrefix("@") else {
-        throw failure(
-          "\(shortened(name)) cannot be used in a store's predicate; only @count can",
-          at: tokens[index - 1].position)
-      }
-      names.append(name)
-    }
-    return .operand(.path(PropertyPath(names, place: place)), count: 1)
-  }
-
   /// Reads the elements of a list after its opening brace.
   mutating func list() throws -> [PredicateOperand] {
     var elements: [PredicateOperand] = []
@@ -190,11 +142,15 @@ extension FormatParser {
     case ("@", _): return parsed(content, place)
     case ("K", .text(let text)):
       let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      guard names.allSatisfy({ Schema.isIdentifier($0) || $0 == "@count" }) else {
+      let functions = names.map { CollectionFunction.byPathWord[$0.lowercased()] }
+      guard zip(names, functions).allSatisfy({ Schema.isIdentifier($0) || $1 != nil }),
+        functions.count(where: { $0 != nil }) < 2
+      else {
         throw failure("\"\(shortened(text))\" is not a key path, which %K needs", at: place)
       }
-      if names.last == "@count" {
-        return .operand(.count(PropertyPath(names.dropLast(), place: place)), count: 1)
+      if let operation = functions.firstIndex(where: { $0 != nil }), let function = functions[operation] {
+        let path = PropertyPath(Array(names[..<operation]), place: place)
+        return aggregate(function, of: Collection(path: path, value: Array(names[(operation + 1)...])))
       }
       return try path(names.first?.uppercased() == "SELF" ? Array(names.dropFirst()) : names, place)
     case ("K", _): throw failure("%K takes a key path as a String", at: place)

@@ -1,7 +1,8 @@
 // The parser of the format language, which makes a PredicateNode in one pass: a parenthesis is read once,
 // and its contents determine whether it is a condition or an operand. In order of increasing precedence:
-// OR, AND, NOT, comparisons, + and -, * and /. Comparisons are in FormatParser+Comparisons, names and
-// values in FormatParser+Operands.
+// OR, AND, NOT, comparisons, + and -, * / and %%, **. Comparisons are in FormatParser+Comparisons, names
+// and values in FormatParser+Operands, functions in FormatParser+Functions, to-manys in
+// FormatParser+Collections.
 
 internal import CipherSQLite
 
@@ -14,13 +15,17 @@ extension PredicateNode {
   /// ```
   ///
   /// The language has the comparisons `= == != <> < <= =< > >= =>`, `BETWEEN {a, b}`, `IN {…}` and
-  /// `BEGINSWITH ENDSWITH CONTAINS LIKE`, for strings optionally with `[c] [d] [cd]`; `AND OR NOT` and
-  /// `&& || !`; `ANY ALL NONE SOME`; `@count`; `nil NULL`, `TRUE FALSE YES NO`; `TRUEPREDICATE`,
-  /// `FALSEPREDICATE`; `SELF`; `+ - * /`; the functions of ``PredicateFunction``; key paths; `%@`, `%K`,
-  /// `%d %ld %f …`; `$name`. Words may be in upper or lower case; `#any` is a property called `any`. In
-  /// strings, `\n \r \t \0 \" \' \\` have their meaning in Swift, and `\uXXXX` is a UTF-16 code unit; a
-  /// backslash before any other character stays. A `$name` is a variable for ``substituting(_:)``:
-  /// after `IN` it takes a list, everywhere else one value, and in `CONTAINS` a string.
+  /// `BEGINSWITH ENDSWITH CONTAINS LIKE MATCHES`, for strings optionally with `[c] [d] [cd]`; `AND OR NOT`
+  /// and `&& || !`; `ANY ALL NONE SOME`; `@count @sum @avg @min @max @distinctUnionOfObjects`;
+  /// `SUBQUERY(path, $x, condition)`; `nil NULL`, `TRUE FALSE YES NO`; `TRUEPREDICATE`,
+  /// `FALSEPREDICATE`; `SELF`; `+ - * / %% **`; the functions of ``PredicateFunction`` and
+  /// ``CollectionFunction``; `now()`; `TERNARY(condition, a, b)`; `CAST(value, 'Type')` and
+  /// `CAST(object, 'ChildEntity')`; key paths, with `[FIRST] [LAST] [SIZE] [n]` after an ordered to-many;
+  /// numbers such as `0x1F`; `%@`, `%K`, `%d %ld %f …`; `$name`. Words may be in upper or lower case;
+  /// `#any` is a property called `any`. In strings, `\n \r \t \0 \" \' \\` have their meaning in Swift, and
+  /// `\uXXXX` is a UTF-16 code unit; a backslash before any other character stays. A `$name` is a variable
+  /// for ``substituting(_:)``: after `IN` it takes a list, everywhere else one value, and in `CONTAINS` a
+  /// string.
   /// - Parameters:
   ///   - format: The text.
   ///   - arguments: The values of its placeholders, in order.
@@ -85,7 +90,12 @@ struct FormatParser {
   var argumentIndex = 0
   /// The values of variables by name; nil where variables stay in the tree.
   var variables: [String: PredicateArgument]?
-  private var depth = 0
+  /// The number of surrounding ANY, ALL, NONE and SUBQUERY: the depth of their member.
+  var memberDepth = 0
+  /// The variables of the surrounding SUBQUERYs without `$`, the innermost last, with the depths of their
+  /// members.
+  var elements: [(name: String, depth: Int)] = []
+  var depth = 0
 
   init(tokens: [FormatToken], arguments: [PredicateArgument]) {
     self.tokens = tokens
@@ -98,10 +108,25 @@ struct FormatParser {
     /// One operand, with the number of operands that it is calculated from.
     case operand(PredicateOperand, count: Int)
     case list([PredicateOperand])
+    case collection(Collection)
+
+    /// The number of operands of an operand; 0 for anything else.
+    var count: Int { if case .operand(_, let count) = self { count } else { 0 } }
+  }
+
+  /// The members of a to-many, or their values: `SUBQUERY(books, $b, $b.year > 1999)`.
+  struct Collection {
+    var path: PropertyPath
+    /// The names from a member to its value.
+    var value: [String] = []
+    /// Whether equal values count once.
+    var isDistinct = false
+    /// The condition of a SUBQUERY; nil for all members.
+    var condition: PredicateNode?
   }
 
   /// The precedence of an operator.
-  enum Level: Int { case or, and, comparison, sum, product, factor }
+  enum Level: Int { case or, and, comparison, sum, product, power, factor }
 
   var token: FormatToken { tokens[min(index, tokens.count - 1)] }
 
@@ -131,7 +156,7 @@ struct FormatParser {
     guard case .word(let word) = token.kind else { return failure("this is unexpected") }
     let near = nearest(
       word.uppercased(),
-      among: ["AND", "OR"] + Self.comparisonWords.subtracting(["MATCHES"]).sorted())
+      among: ["AND", "OR"] + Self.comparisonWords.sorted())
     return failure("\"\(shortened(word))\" is not an operator\(didYouMean(near).map { "; \($0)" } ?? "")")
   }
 
@@ -179,6 +204,7 @@ struct FormatParser {
           parts.append(try condition(try expression(next == .or ? .and : .comparison), at: start))
         } while take(next)
         left = .condition(next == .or ? .or(parts) : .and(parts))
+      case .power: left = try powers(left, start: start)
       case .comparison: left = .condition(try comparison(try single(left, start), symbol, at: place))
       default: left = try calculation(left, symbol, level: next, start: start)
       }
@@ -193,6 +219,7 @@ struct FormatParser {
       switch symbol {
       case "||": return (.or, symbol)
       case "&&": return (.and, symbol)
+      case "**": return (.power, symbol)
       case _ where ComparisonOperator.byWord[symbol] != nil: return (.comparison, symbol)
       default:
         return ArithmeticOperator(word: symbol).map { ($0.entry.isProduct ? .product : .sum, symbol) }
@@ -208,9 +235,9 @@ struct FormatParser {
     }
   }
 
-  /// The comparisons that are words. MATCHES is one of them so that it gets an error of its own.
+  /// The comparisons that are words.
   static let comparisonWords = Set(ComparisonOperator.byWord.keys.filter { $0.allSatisfy(\.isLetter) })
-    .union(["IN", "BETWEEN", "MATCHES"])
+    .union(["IN", "BETWEEN"])
 
   private mutating func take(_ level: Level) -> Bool {
     guard let (next, _) = infix(), next == level else { return false }
@@ -240,7 +267,7 @@ struct FormatParser {
       return inner
     }
     if takeSymbol("-") != nil {
-      guard case .operand(let inner, let count) = try expression(.factor) else {
+      guard case .operand(let inner, let count) = try expression(.power) else {
         throw failure("only a number can have a sign", at: start)
       }
       return .operand(Self.negative(inner), count: count + 1)
@@ -251,8 +278,30 @@ struct FormatParser {
     if takeWord("TRUEPREDICATE") != nil { return .condition(.constant(true)) }
     if takeWord("FALSEPREDICATE") != nil { return .condition(.constant(false)) }
     if let word = takeWord("ANY", "SOME", "ALL", "NONE") { return .condition(try members(word, start)) }
+    // Here and not in `operand()`, whose stack frame nested calls do not need.
+    if case .word(let word) = token.kind, index + 1 < tokens.count, tokens[index + 1].kind == .symbol("(") {
+      index += 2
+      return try call(word, start)
+    }
     return try operand()
   }
+
+  /// Reads the rest of `a ** b ** c`, which is `a ** (b ** c)` as in mathematics, after its first operator.
+  private mutating func powers(_ left: Parsed, start: Int) throws -> Parsed {
+    var operands = [try single(left, start)]
+    var total = left.count
+    repeat {
+      let place = token.position
+      let right = try prefix()
+      operands.append(try single(right, place))
+      total += right.count
+      guard total <= PredicateError.maximumOperands else { throw failure(Self.operandsReason, at: place) }
+    } while take(.power)
+    guard let last = operands.popLast() else { return left }
+    return .operand(operands.reversed().reduce(last) { .call(.raise, [$1, $0]) }, count: total)
+  }
+
+  static let operandsReason = "a calculation has more than \(PredicateError.maximumOperands) operands"
 
   // MARK: Conversions of results
 
@@ -261,18 +310,36 @@ struct FormatParser {
     case .condition(let node): return node
     // A single path is a Bool, as in `NOT isHidden`. The compiler checks that it is.
     case .operand(.path(let path), _): return .truth(.path(path))
+    case .operand(let operand, _) where operand.mayBeTruth: return .truth(operand)
+    case .collection: throw failure(Self.collectionReason, at: place)
     case .operand:
       throw failure(
-        "a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE")
-    case .list: throw failure("a list can only follow IN and BETWEEN", at: place)
+        "a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE "
+          + "MATCHES")
+    case .list: throw failure(Self.listReason, at: place)
     }
   }
+
+  static let collectionReason = "these are several values; write .@count, .@sum and the like after them"
+  static let listReason = "a list can only follow IN and BETWEEN, or be the operand of a function such as sum"
 
   func single(_ parsed: Parsed, _ place: Int) throws -> PredicateOperand {
     switch parsed {
     case .operand(let operand, _): return operand
-    case .list: throw failure("a list can only follow IN and BETWEEN", at: place)
+    case .list: throw failure(Self.listReason, at: place)
+    case .collection:
+      throw failure(Self.collectionReason, at: place)
     case .condition: throw failure("a condition cannot be compared or calculated with", at: place)
+    }
+  }
+}
+
+extension PredicateOperand {
+  /// Whether the operand may be a Bool that is a condition alone, such as `TERNARY(…)` of two Bools.
+  fileprivate var mayBeTruth: Bool {
+    switch self {
+    case .conditional: true
+    case .value, .variable, .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast: false
     }
   }
 }

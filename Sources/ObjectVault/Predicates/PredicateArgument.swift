@@ -1,6 +1,14 @@
-// The values of placeholders and variables in the format language.
+// The values of placeholders, variables and now() in the format language.
 
 internal import CipherSQLite
+private import Foundation
+
+extension PredicateValue {
+  /// The moment of the call, as a date.
+  static var now: PredicateValue {
+    PredicateValue(type: .date, stored: .real(Date().timeIntervalSinceReferenceDate))
+  }
+}
 
 /// A value that predicates compare as an object of a store.
 protocol PredicateObject {

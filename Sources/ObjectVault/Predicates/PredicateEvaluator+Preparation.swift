@@ -28,8 +28,11 @@ struct PredicatePreparation {
   /// The routes to targets of which more than the id is read.
   private(set) var deepRoutes: Set<[String]> = []
 
-  init(_ entity: String, _ schema: Schema) {
+  private let run: MatchRun
+
+  init(_ entity: String, _ schema: Schema, matches run: MatchRun? = nil) {
     self.schema = schema
+    self.run = run ?? MatchRun(limit: MatchPattern.defaultLimit)
     scopes = [Scope(entity: schema.flattenedEntity(named: entity))]
   }
 
@@ -66,6 +69,7 @@ struct PredicatePreparation {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions
   ) -> Condition {
+    if comparison == .matches { return .matches(operand(left), operand(right), options, run) }
     let (a, b) = (type(left), type(right))
     let (first, second) = (
       folded(fitting(numbered(operand(left), against: right), of: a, to: b), options),
@@ -102,33 +106,60 @@ struct PredicatePreparation {
   }
 
   private mutating func anyMember(_ path: PropertyPath, _ inner: PredicateNode) -> Condition {
-    guard scopes.indices.contains(path.depth) else { return .constant(false) }
+    let (steps, scope) = members(path)
+    scopes.append(scope)
+    defer { scopes.removeLast() }
+    return .anyMember(depth: path.depth, steps, condition(inner))
+  }
+
+  /// Returns the steps to the members at the end of a path, and the scope of their conditions.
+  private mutating func members(_ path: PropertyPath) -> ([PredicateEvaluator.Step], Scope) {
+    guard scopes.indices.contains(path.depth) else { return ([], Scope(entity: nil)) }
     let scope = scopes[path.depth]
     var names = (scope.prefix + path.names)[...]
     var (entity, route) = (scope.entity, scope.route)
     var steps: [PredicateEvaluator.Step] = []
     // Up to the last to-many; the rest belongs to the members' own paths.
     while containsToMany(names, from: entity), let name = names.popFirst(),
-      let relationship = entity?.relationship(named: name)
+      let step = step(name, from: entity)
     {
-      steps.append(.init(name: name, isToMany: relationship.isToMany))
-      entity = schema.flattenedEntity(named: relationship.destination)
-      route.append(name)
+      steps.append(step.step)
+      entity = step.entity
+      route.append(step.name)
       follow(route)
     }
-    scopes.append(Scope(entity: entity, prefix: Array(names), route: route))
-    defer { scopes.removeLast() }
-    return .anyMember(depth: path.depth, steps, condition(inner))
+    return (steps, Scope(entity: entity, prefix: Array(names), route: route))
   }
 
   private func containsToMany(_ names: ArraySlice<String>, from entity: EntityDescription?) -> Bool {
     var entity = entity
     for name in names {
-      guard let relationship = entity?.relationship(named: name) else { return false }
-      if relationship.isToMany { return true }
-      entity = schema.flattenedEntity(named: relationship.destination)
+      guard let step = step(name, from: entity) else { return false }
+      if step.step.isToMany { return true }
+      entity = step.entity
     }
     return false
+  }
+
+  /// Returns the step to other objects that a name means; nil for an attribute and an unknown name.
+  private func step(_ name: String, from entity: EntityDescription?) -> (
+    step: PredicateEvaluator.Step, name: String, entity: EntityDescription?
+  )? {
+    switch PathStep(name) {
+    case .property(let name):
+      guard let relationship = entity?.relationship(named: name) else { return nil }
+      return (
+        relationship.isToMany ? .toMany(name) : .toOne(name), name,
+        schema.flattenedEntity(named: relationship.destination)
+      )
+    case .element(let name, let index):
+      guard let relationship = entity?.relationship(named: name) else { return nil }
+      return (.element(name, index), name, schema.flattenedEntity(named: relationship.destination))
+    case .cast(let child):
+      guard let entity = schema.flattenedEntity(named: child) else { return nil }
+      let names = [entity.name] + schema.descendants(of: entity).map(\.name)
+      return (.cast(Set(names)), name, entity)
+    }
   }
 
   /// Returns the operand. An id that is compared with a number, and not with an object, becomes a number.
@@ -144,7 +175,10 @@ struct PredicatePreparation {
       guard let value = constant(operand) else { return false }
       return value.entity == nil && !value.stored.isNull
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
-    case .count, .arithmetic, .call, .coalesce: return true
+    case .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast: return true
+    case .conditional(_, let first, let second):
+      let (one, other) = (isNumber(first), isNumber(second))
+      return one || other
     }
   }
 
@@ -163,11 +197,21 @@ struct PredicatePreparation {
     switch operand {
     case .value, .variable: return .value(constant(operand)?.stored ?? .null)
     case .path(let path): return self.path(path)
-    case .count(let path):
-      let end = walk(path)
-      guard let name = end.rest.first else { return .value(.null) }
-      follow(end.route + [name])
-      return .count(depth: path.depth, end.toOnes, name)
+    case .count(let path): return aggregate(MemberAggregate(.count, of: path))
+    case .aggregate(let members): return aggregate(members)
+    case .list(let function, let elements):
+      let result = Operand.list(function, elements.map { number($0) })
+      let types = elements.map { calculatedType($0) }
+      return function.keepsKind ? casting(result, ifMixed: types) : result
+    case .conditional(let test, let first, let second):
+      let (a, b) = (type(first), type(second))
+      let branches = (fitting(stored(first), of: a, to: b), fitting(stored(second), of: b, to: a))
+      return casting(.conditional(condition(test), branches.0, branches.1), ifMixed: [a, b])
+    case .cast(let inner, let type):
+      let result = stored(inner)
+      let casts = type.casts(from: self.type(inner)) ?? []
+      if case .id = result { return .convert(.numberOfID(result), casts) }
+      return .convert(result, casts)
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(number(left), operation, number(right))
     case .call(let function, let arguments):
@@ -180,6 +224,33 @@ struct PredicatePreparation {
     case .coalesce(let first, let second):
       return .coalesce(stored(first), fitting(stored(second), of: type(second), to: type(first)))
     }
+  }
+
+  private mutating func aggregate(_ aggregate: MemberAggregate) -> Operand {
+    let (steps, scope) = members(aggregate.path)
+    let depth = scopes.count
+    scopes.append(scope)
+    defer { scopes.removeLast() }
+    let value = PropertyPath(depth: depth, aggregate.value)
+    let type = self.type(value)
+    let isCount = aggregate.function == .count && !aggregate.isDistinct
+    return .aggregate(
+      aggregate.function, depth: aggregate.path.depth, steps,
+      of: .init(
+        condition: condition(aggregate.condition),
+        value: isCount ? .value(.integer(0)) : path(value),
+        areNumbers: type?.isStoredAsText != true || type?.isNumeric == true,
+        isDistinct: aggregate.isDistinct,
+        nothing: aggregate.function.overNothing(type)))
+  }
+
+  /// Converts the result of a calculation to one kind of number if the types are of several.
+  private func casting(_ result: Operand, ifMixed types: [AttributeType?]) -> Operand {
+    let known = types.compactMap { $0 }
+    guard known.allSatisfy(\.isNumeric), Set(known.map(\.numberKind)).count > 1,
+      let type = known.reduce(nil, { AttributeType.common($0, and: $1) })
+    else { return result }
+    return .cast(result, type.numberKind == .decimal ? .decimal : .real)
   }
 
   /// Returns an operand of a calculation. Both sides of a `??` are converted to one kind of number.
@@ -212,25 +283,25 @@ struct PredicatePreparation {
 
   /// Follows the to-ones at the beginning of a path.
   private mutating func walk(_ path: PropertyPath) -> (
-    toOnes: [String], route: [String], entity: EntityDescription?, rest: ArraySlice<String>
+    toOnes: [PredicateEvaluator.Step], route: [String], entity: EntityDescription?, rest: ArraySlice<String>
   ) {
     guard scopes.indices.contains(path.depth) else { return ([], [], nil, []) }
     let scope = scopes[path.depth]
     var names = (scope.prefix + path.names)[...]
-    var (entity, toOnes, route) = (scope.entity, [String](), scope.route)
-    while let name = names.first, let relationship = entity?.relationship(named: name),
-      !relationship.isToMany
-    {
-      toOnes.append(name)
-      route.append(name)
+    var (entity, toOnes, route) = (scope.entity, [PredicateEvaluator.Step](), scope.route)
+    while let name = names.first, let step = step(name, from: entity), !step.step.isToMany {
+      toOnes.append(step.step)
+      route.append(step.name)
       names.removeFirst()
       // The id of the target is in the row of the fetched object, so the target is not read.
-      if route.count == 1, relationship.hasColumn, names.isEmpty || names == ["id"] {
+      if route.count == 1, entity?.relationship(named: name)?.hasColumn == true,
+        names.isEmpty || names == ["id"]
+      {
         routes.insert(route)
       } else {
         follow(route)
       }
-      entity = schema.flattenedEntity(named: relationship.destination)
+      entity = step.entity
     }
     return (toOnes, route, entity, names)
   }
@@ -242,6 +313,21 @@ struct PredicatePreparation {
     case .value, .variable: return constant(operand)?.type
     case .path(let path): return type(path)
     case .count: return .int
+    case .aggregate(let members):
+      scopes.append(self.members(members.path).1)
+      defer { scopes.removeLast() }
+      return AttributeType.result(
+        of: members.function, type(PropertyPath(depth: scopes.count - 1, members.value)))
+    case .list(let function, let elements):
+      let types = elements.map { calculatedType($0) }
+      let isSingle = types.count == 1 || types.contains(.date)
+      return AttributeType.result(
+        of: function, isSingle ? types[0] : types.reduce(nil) { AttributeType.common($0, and: $1) })
+    case .conditional(_, let first, let second):
+      let (a, b) = (type(first), type(second))
+      return a?.isNumeric == true && b?.isNumeric == true && a?.numberKind != b?.numberKind
+        ? AttributeType.common(a, and: b) : a ?? b
+    case .cast(_, let type): return type
     case .arithmetic(let left, _, let right):
       return AttributeType.common(calculatedType(left), and: calculatedType(right))
     case .call(let function, let arguments):

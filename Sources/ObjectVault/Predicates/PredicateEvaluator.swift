@@ -3,7 +3,8 @@
 //   +Preparation   makes the evaluated form of a node     +Comparisons   compares two values
 //   EvaluatedOrder   sorts
 //
-// It reports no errors: the node was accepted by the compiler, and is no deeper than `check()` allows.
+// The only errors are those of regular expressions (`failure`): the node was accepted by the compiler, and
+// is no deeper than `check()` allows.
 
 internal import CipherSQLite
 
@@ -17,6 +18,7 @@ package struct PredicateEvaluator {
     case not(Condition)
     case comparison(Operand, ComparisonOperator.Meaning, Operand, Order)
     case like(Operand, LikePattern)
+    case matches(Operand, Operand, StringOptions, MatchRun)
     /// Whether an operand equals a constant of the list, or one of the operands that are not constants.
     case list(Operand, EvaluatedList, [Operand], Order)
     /// Whether a member at the end of the steps satisfies the condition.
@@ -27,14 +29,19 @@ package struct PredicateEvaluator {
   /// references, or a calculation.
   indirect enum Operand {
     case value(SQLValue)
-    /// An attribute of the object at the end of the to-ones: their names, then the attribute's.
-    case attribute(depth: Int, [String], String)
+    /// An attribute of the object at the end of the to-ones: these, then the attribute's name.
+    case attribute(depth: Int, [Step], String)
     /// The id of the object at the end of the to-ones.
-    case id(depth: Int, [String])
+    case id(depth: Int, [Step])
     /// An id as a number: for a new object, a number above all others.
     case numberOfID(Operand)
-    /// The number of members of a to-many, of the object at the end of the to-ones.
-    case count(depth: Int, [String], String)
+    /// A function of the values of the members at the end of the steps; nil where a to-one before the first
+    /// to-many is nil.
+    case aggregate(CollectionFunction, depth: Int, [Step], of: Values)
+    /// A function of a list, whose result is converted to a kind of number.
+    case list(CollectionFunction, [Operand])
+    case conditional(Condition, Operand, Operand)
+    case convert(Operand, [ValueCast])
     case arithmetic(Operand, ArithmeticOperator, Operand)
     case call(PredicateFunction.Entry, [Operand])
     case coalesce(Operand, Operand)
@@ -46,13 +53,32 @@ package struct PredicateEvaluator {
   /// How two values are compared: numbers by value, all other values in stored form.
   enum Order { case numbers, stored }
 
-  /// A relationship on the path of a quantifier.
-  struct Step {
-    let name: String
-    let isToMany: Bool
+  /// A step from an object to others.
+  enum Step: Equatable {
+    case toOne(String)
+    case toMany(String)
+    case element(String, PathStep.Index)
+    /// The object itself if it is of one of the entities.
+    case cast(Set<String>)
+
+    var isToMany: Bool { if case .toMany = self { true } else { false } }
+  }
+
+  /// The values of members, for a function of them. The paths of the next depth begin at the member.
+  struct Values {
+    let condition: Condition
+    let value: Operand
+    let areNumbers: Bool
+    let isDistinct: Bool
+    /// The result over no values.
+    let nothing: SQLValue
   }
 
   private let condition: Condition
+  private let run: MatchRun
+  /// The error of a regular expression in an evaluation so far; nil if there was none. The results are then
+  /// not valid.
+  package var failure: StoreError? { run.failure }
   /// The routes that the condition follows: lists of relationship names that begin at the object. The set
   /// also has every prefix of a route.
   package let routes: Set<[String]>
@@ -64,11 +90,14 @@ package struct PredicateEvaluator {
   ///   - nodes: The conditions, all of which must be true.
   ///   - entity: The entity of the objects.
   package init(_ nodes: [PredicateNode], entity: String, schema: Schema) {
-    self.init(nodes.map { FetchCondition(node: $0) }, entity: entity, schema: schema)
+    self.init(
+      nodes.map { FetchCondition(node: $0) }, entity: entity, schema: schema,
+      matchLimit: MatchPattern.defaultLimit)
   }
 
-  init(_ conditions: [FetchCondition], entity: String, schema: Schema) {
-    var preparation = PredicatePreparation(entity, schema)
+  init(_ conditions: [FetchCondition], entity: String, schema: Schema, matchLimit: Double) {
+    run = MatchRun(limit: matchLimit)
+    var preparation = PredicatePreparation(entity, schema, matches: run)
     condition = .all(conditions.map { preparation.condition($0) })
     routes = preparation.routes
     deepRoutes = preparation.deepRoutes
@@ -85,7 +114,9 @@ package struct PredicateEvaluator {
       .comparison(.value(let value), .equality(true), let property, _):
       switch property {
       case .attribute(depth: 0, let toOnes, let name) where toOnes.isEmpty: return [(name, value)]
-      case .id(depth: 0, let toOnes) where toOnes.count == 1: return [(toOnes[0], value)]
+      case .id(depth: 0, let toOnes):
+        guard toOnes.count == 1, case .toOne(let name) = toOnes[0] else { return [] }
+        return [(name, value)]
       default: return []
       }
     default: return []
@@ -95,6 +126,21 @@ package struct PredicateEvaluator {
   /// Returns whether the condition is true of the object.
   package func holds<Subject: PredicateSubject>(for object: Subject) -> Bool {
     Evaluation(subjects: [object]).holds(condition)
+  }
+}
+
+/// The matches of one evaluator, which remember the first failure.
+final class MatchRun {
+  private let matcher: Matcher
+  private(set) var failure: StoreError?
+
+  init(limit: Double) { matcher = Matcher(limit: limit) }
+
+  func matches(_ text: String, expression: String, options: StringOptions) -> Bool {
+    do { return try matcher.matches(text, expression: expression, options: options) } catch {
+      failure = failure ?? StoreError(error)
+      return false
+    }
   }
 }
 
@@ -114,6 +160,11 @@ struct Evaluation<Subject: PredicateSubject> {
     case .like(let operand, let pattern):
       guard case .text(let text) = value(operand) else { return false }
       return pattern.matches(text)
+    case .matches(let operand, let pattern, let options, let run):
+      guard case .text(let text) = value(operand), case .text(let source) = value(pattern) else {
+        return false
+      }
+      return run.matches(text, expression: source, options: options)
     case .list(let operand, let list, let rest, let order):
       let value = value(operand)
       return list.contains(value)
@@ -122,23 +173,58 @@ struct Evaluation<Subject: PredicateSubject> {
         }
     case .anyMember(let depth, let steps, let inner):
       guard subjects.indices.contains(depth) else { return false }
-      return anyMember(of: subjects[depth], steps[...], inner)
+      return anyMember(of: subjects[depth], steps[...]) { $0.holds(inner) }
     }
   }
 
+  /// Returns whether `test` is true for any member at the end of the steps, and stops at the first one.
   private func anyMember(
-    of subject: Subject, _ steps: ArraySlice<PredicateEvaluator.Step>,
-    _ inner: PredicateEvaluator.Condition
+    of subject: Subject, _ steps: ArraySlice<PredicateEvaluator.Step>, _ test: (Evaluation) -> Bool
   ) -> Bool {
     guard let step = steps.first else {
       var copy = self
       copy.subjects.append(subject)
-      return copy.holds(inner)
+      return test(copy)
     }
     let rest = steps.dropFirst()
-    return step.isToMany
-      ? subject.members(of: step.name).contains { anyMember(of: $0, rest, inner) }
-      : subject.target(of: step.name).map { anyMember(of: $0, rest, inner) } ?? false
+    if case .toMany(let name) = step {
+      return subject.members(of: name).contains { anyMember(of: $0, rest, test) }
+    }
+    return next(subject, step).map { anyMember(of: $0, rest, test) } ?? false
+  }
+
+  /// Returns the object after a step that leads to at most one.
+  private func next(_ subject: Subject, _ step: PredicateEvaluator.Step) -> Subject? {
+    switch step {
+    case .toOne(let name): return subject.target(of: name)
+    case .toMany: return nil
+    case .element(let name, let index):
+      let members = subject.members(of: name)
+      guard case .number(let number) = index else { return members.last }
+      return number < members.count ? members[number] : nil
+    case .cast(let entities): return subject.isOne(of: entities) ? subject : nil
+    }
+  }
+
+  private func aggregate(
+    _ function: CollectionFunction, depth: Int, _ steps: [PredicateEvaluator.Step],
+    of values: PredicateEvaluator.Values
+  ) -> SQLValue {
+    let toOnes = steps.prefix { !$0.isToMany }
+    guard let owner = owner(depth, toOnes) else { return .null }
+    // Counting needs no member if there is no condition.
+    if case .constant(true) = values.condition, function == .count, !values.isDistinct,
+      steps.count == toOnes.count + 1, case .toMany(let name)? = steps.last
+    {
+      return .integer(Int64(owner.members(of: name).count))
+    }
+    var found: [SQLValue] = []
+    _ = anyMember(of: owner, steps[toOnes.endIndex...]) { member in
+      if member.holds(values.condition) { found.append(member.value(values.value)) }
+      return false
+    }
+    if found.allSatisfy(\.isNull) { return values.nothing }
+    return function.apply(found, areNumbers: values.areNumbers, isDistinct: values.isDistinct)
   }
 
   func value(_ operand: PredicateEvaluator.Operand) -> SQLValue {
@@ -151,8 +237,12 @@ struct Evaluation<Subject: PredicateSubject> {
     case .numberOfID(let inner):
       guard case .integer(let id) = value(inner), id < 0 else { return value(inner) }
       return .integer(IDOrder.rank(id))
-    case .count(let depth, let names, let name):
-      return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
+    case .aggregate(let function, let depth, let steps, let values):
+      return aggregate(function, depth: depth, steps, of: values)
+    case .list(let function, let elements):
+      return function.apply(elements.map { value($0) }, areNumbers: true)
+    case .conditional(let test, let first, let second): return value(holds(test) ? first : second)
+    case .convert(let inner, let casts): return casts.reduce(value(inner)) { $1.apply($0) }
     case .arithmetic(let left, let operation, let right):
       return ValueArithmetic.calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return function.apply(arguments.map { value($0) })
@@ -167,11 +257,11 @@ struct Evaluation<Subject: PredicateSubject> {
     }
   }
 
-  private func owner(_ depth: Int, _ names: [String]) -> Subject? {
+  private func owner(_ depth: Int, _ steps: some Sequence<PredicateEvaluator.Step>) -> Subject? {
     guard subjects.indices.contains(depth) else { return nil }
     var subject = subjects[depth]
-    for name in names {
-      guard let next = subject.target(of: name) else { return nil }
+    for step in steps {
+      guard let next = next(subject, step) else { return nil }
       subject = next
     }
     return subject

@@ -8,8 +8,11 @@ extension PredicateError {
   public static let maximumFormatBytes = 65_536
   /// The depth to which conditions, parentheses, braces, signs, ANY, ALL and NONE may be nested,
   /// together.
+  ///
+  /// The condition of a SUBQUERY or a TERNARY counts as four levels.
   public static let maximumDepth = 32
-  /// The depth to which ANY, ALL and NONE, or `contains` and `allSatisfy`, may be nested.
+  /// The depth to which ANY, ALL, NONE, SUBQUERY and functions of members such as `@sum`, or `contains`,
+  /// `allSatisfy` and `filter`, may be nested.
   public static let maximumMemberDepth = 4
   /// The number of conditions that a predicate may have, including those that combine others.
   public static let maximumConditions = 1_000
@@ -22,7 +25,7 @@ extension PredicateError {
   public static let maximumValues = 900
   /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
-  /// The depth to which functions may be nested.
+  /// The depth to which functions, including CAST and TERNARY, may be nested.
   public static let maximumCalls = 4
   /// The number of values that an `IN` may have.
   public static let maximumListCount = 100_000
@@ -42,9 +45,10 @@ extension PredicateNode {
   /// be as deep as memory allows.
   /// - Throws: ``StoreError/predicate(_:)``.
   func check() throws {
-    var nodes: [(node: PredicateNode, depth: Int, members: Int)] = [(self, 1, 0)]
+    var nodes = [Level(node: self)]
     var count = 0
-    while let (node, depth, members) = nodes.popLast() {
+    while let level = nodes.popLast() {
+      let (node, depth, members) = (level.node, level.depth, level.members)
       count += 1
       guard depth <= PredicateError.maximumDepth else {
         throw Self.tooMuch("conditions are nested deeper than \(PredicateError.maximumDepth)")
@@ -60,33 +64,49 @@ extension PredicateNode {
           throw Self.tooMuch(
             "it has more than \(PredicateError.maximumConditions) conditions; for many values use IN")
         }
-        for part in parts { nodes.append((part, depth + 1, members)) }
-      case .not(let inner): nodes.append((inner, depth + 1, members))
+        for part in parts { nodes.append(Level(node: part, depth: depth + 1, members: members)) }
+      case .not(let inner): nodes.append(Level(node: inner, depth: depth + 1, members: members))
       case .comparison(let left, _, let right, _):
-        try left.check(members)
-        try right.check(members)
-      case .truth(let operand): try operand.check(members)
+        for operand in [left, right] { nodes += try operand.check(in: level) }
+      case .truth(let operand): nodes += try operand.check(in: level)
       case .between(let operand, let low, let high):
-        for operand in [operand, low, high] { try operand.check(members) }
+        for operand in [operand, low, high] { nodes += try operand.check(in: level) }
       case .isIn(let operand, let list, _):
         guard list.count <= PredicateError.maximumListCount else {
           throw Self.tooMuch(
             "IN has \(list.count) values; at most \(PredicateError.maximumListCount) are allowed")
         }
-        try operand.check(members)
+        nodes += try operand.check(in: level)
         for element in list {
           // Most elements are constants, which need no general check.
           if case .value(let value) = element, value.isWellFormed { continue }
-          try element.check(members)
+          nodes += try element.check(in: level)
         }
       case .quantified(_, let path, let inner):
-        try path.check(members)
-        guard members < PredicateError.maximumMemberDepth else {
-          throw Self.tooMuch(
-            "ANY, ALL and NONE are nested deeper than \(PredicateError.maximumMemberDepth)")
-        }
-        nodes.append((inner, depth + 1, members + 1))
+        nodes.append(try level.members(of: path, inner, levels: 1))
       }
+    }
+  }
+
+  /// A condition that is still to be checked.
+  fileprivate struct Level {
+    let node: PredicateNode
+    var depth = 1
+    /// The number of surrounding members at which paths may begin.
+    var members = 0
+
+    /// The levels that the condition of an operand counts as.
+    static let levelsOfOperand = 4
+
+    /// Returns the condition on the members of a path.
+    func members(of path: PropertyPath, _ node: PredicateNode, levels: Int) throws -> Level {
+      try path.check(members)
+      guard members < PredicateError.maximumMemberDepth else {
+        throw PredicateNode.tooMuch(
+          "ANY, ALL, NONE, SUBQUERY and functions of members are nested deeper than "
+            + "\(PredicateError.maximumMemberDepth)")
+      }
+      return Level(node: node, depth: depth + levels, members: members + 1)
     }
   }
 
@@ -94,8 +114,10 @@ extension PredicateNode {
 }
 
 extension PredicateOperand {
-  fileprivate func check(_ members: Int) throws {
+  /// Checks an operand of a condition, and returns the conditions that the operand contains.
+  fileprivate func check(in level: PredicateNode.Level) throws -> [PredicateNode.Level] {
     var operands = [(operand: self, calls: 0)]
+    var inner: [PredicateNode.Level] = []
     var count = 0
     while let (operand, calls) = operands.popLast() {
       switch operand {
@@ -107,15 +129,30 @@ extension PredicateOperand {
         continue
       case .variable: continue
       case .path(let path), .count(let path):
-        try path.check(members)
+        try path.check(level.members)
+        continue
+      case .aggregate(let aggregate):
+        inner.append(
+          try level.members(
+            of: aggregate.path, aggregate.condition, levels: PredicateNode.Level.levelsOfOperand))
         continue
       case .arithmetic(let left, _, let right), .coalesce(let left, let right):
         operands += [(right, calls), (left, calls)]
-      case .call(_, let arguments):
+      case .call, .list, .conditional, .cast:
         guard calls < PredicateError.maximumCalls else {
           throw PredicateNode.tooMuch("functions are nested deeper than \(PredicateError.maximumCalls)")
         }
-        operands += arguments.reversed().map { ($0, calls + 1) }
+        guard count + operand.parts.count <= PredicateError.maximumOperands else {
+          throw PredicateNode.tooMuch(
+            "a calculation has more than \(PredicateError.maximumOperands) operands")
+        }
+        operands += operand.parts.reversed().map { ($0, calls + 1) }
+        if case .conditional(let condition, _, _) = operand {
+          inner.append(
+            .init(
+              node: condition, depth: level.depth + PredicateNode.Level.levelsOfOperand,
+              members: level.members))
+        }
       }
       count += 1
       guard count < PredicateError.maximumOperands else {
@@ -123,6 +160,7 @@ extension PredicateOperand {
           "a calculation has more than \(PredicateError.maximumOperands) operands")
       }
     }
+    return inner
   }
 }
 

@@ -3,7 +3,7 @@
 // encoding: {"not": {"_0": …}}.
 
 extension PredicateNode {
-  private enum Case: String, CodingKey {
+  fileprivate enum Case: String, CodingKey {
     case constant, and, or, not, truth, comparison, between, isIn, quantified
   }
 
@@ -29,7 +29,9 @@ extension PredicateNode {
 }
 
 extension PredicateOperand {
-  private enum Case: String, CodingKey { case value, variable, path, count, arithmetic, call, coalesce }
+  private enum Case: String, CodingKey {
+    case value, variable, path, count, arithmetic, call, coalesce, aggregate, list, conditional, cast
+  }
 
   /// Decodes what encoding writes.
   /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for conditions and
@@ -46,8 +48,9 @@ extension PredicateOperand {
       switch parts.name {
       case .value, .variable, .path, .count: try Self.leaf(parts)
       case .arithmetic: try Self.calculation(parts)
-      case .call: try Self.call(parts, decoder.codingPath)
+      case .call, .list, .conditional, .cast: try Self.call(parts, decoder.codingPath)
       case .coalesce: try Self.choice(parts)
+      case .aggregate: .aggregate(try parts[.first])
       }
   }
 
@@ -56,7 +59,8 @@ extension PredicateOperand {
     case .variable: .variable(try parts[.first])
     case .path: .path(try parts[.first])
     case .count: .count(try parts[.first])
-    case .value, .arithmetic, .call, .coalesce: .value(try parts[.first])
+    case .value, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast:
+      .value(try parts[.first])
     }
   }
 
@@ -69,12 +73,23 @@ extension PredicateOperand {
   }
 
   private static func call(_ parts: Parts<Case>, _ path: [any CodingKey]) throws -> PredicateOperand {
-    guard path.count(where: { $0 as? Case == .call }) < PredicateError.maximumCalls else {
+    // A condition inside a TERNARY may contain functions again.
+    let start = path.lastIndex { $0 is PredicateNode.Case } ?? path.startIndex
+    guard
+      path[start...].count(where: { ($0 as? Case).map(calls.contains) == true }) < PredicateError.maximumCalls
+    else {
       throw StoreError.predicate(
         PredicateError("functions are nested deeper than \(PredicateError.maximumCalls)"))
     }
-    return .call(try parts[.first], try parts[.second])
+    return switch parts.name {
+    case .list: .list(try parts[.first], try parts[.second])
+    case .conditional: .conditional(try parts[.first], try parts[.second], try parts[.third])
+    case .cast: .cast(try parts[.first], try parts[.second])
+    default: .call(try parts[.first], try parts[.second])
+    }
   }
+
+  private static let calls: Set<Case> = [.call, .list, .conditional, .cast]
 }
 
 /// The position of a part in a case of a tree. The coding path of a part has one position for each level

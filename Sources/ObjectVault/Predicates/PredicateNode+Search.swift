@@ -9,39 +9,35 @@ extension PredicateNode {
   func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
     var nodes = [self]
     while let node = nodes.popLast() {
-      let operands: [PredicateOperand]
-      switch node {
-      case .constant: continue
-      case .and(let parts), .or(let parts):
-        nodes += parts
+      nodes += node.conditions
+      if case .isIn(let operand, let list, _) = node {
+        // Most elements of a long list are constants, which are tested without a copy of the list.
+        if let found = operand.firstValue(where: test, conditions: &nodes) { return found }
+        for element in list {
+          if let found = element.firstValue(where: test, conditions: &nodes) { return found }
+        }
         continue
-      case .not(let inner), .quantified(_, _, let inner):
-        nodes.append(inner)
-        continue
-      case .truth(let operand): operands = [operand]
-      case .comparison(let left, _, let right, _): operands = [left, right]
-      case .between(let operand, let low, let high): operands = [operand, low, high]
-      case .isIn(let operand, let list, _):
-        if let found = operand.firstValue(where: test) { return found }
-        operands = list
       }
-      for operand in operands { if let found = operand.firstValue(where: test) { return found } }
+      for operand in node.operands {
+        if let found = operand.firstValue(where: test, conditions: &nodes) { return found }
+      }
     }
     return nil
   }
 }
 
 extension PredicateOperand {
-  fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
+  /// Returns the first constant for which `test` is true, and adds the conditions that the operand contains
+  /// to `conditions`.
+  fileprivate func firstValue(
+    where test: (PredicateValue) -> Bool, conditions: inout [PredicateNode]
+  ) -> PredicateValue? {
     if case .value(let value) = self { return test(value) ? value : nil }
     var operands = [self]
     while let operand = operands.popLast() {
-      switch operand {
-      case .value(let value): if test(value) { return value }
-      case .variable, .path, .count: break
-      case .arithmetic(let left, _, let right), .coalesce(let left, let right): operands += [right, left]
-      case .call(_, let arguments): operands += arguments.reversed()
-      }
+      if case .value(let value) = operand, test(value) { return value }
+      operands += operand.parts.reversed()
+      if let condition = operand.condition { conditions.append(condition) }
     }
     return nil
   }

@@ -33,29 +33,17 @@ extension PredicateNode {
     return (try? replacing(Dictionary(uniqueKeysWithValues: arguments))) ?? self
   }
 
-  private func replacing(_ values: [String: PredicateArgument]) throws -> PredicateNode {
-    switch self {
-    case .constant: self
-    case .and(let parts): .and(try parts.map { try $0.replacing(values) })
-    case .or(let parts): .or(try parts.map { try $0.replacing(values) })
-    case .not(let inner): .not(try inner.replacing(values))
-    case .truth(let operand): .truth(try operand.replacing(values))
-    case .comparison(let left, let comparison, let right, let options):
-      .comparison(try left.replacing(values), comparison, try right.replacing(values), options)
-    case .between(let operand, let low, let high):
-      .between(try operand.replacing(values), try low.replacing(values), try high.replacing(values))
-    case .isIn(let operand, let list, let options):
-      .isIn(try operand.replacing(values), try list.flatMap { try $0.elements(values) }, options)
-    case .quantified(let quantifier, let path, let inner):
-      .quantified(quantifier, path, try inner.replacing(values))
+  fileprivate func replacing(_ values: [String: PredicateArgument]) throws -> PredicateNode {
+    if case .isIn(let operand, let list, let options) = self {
+      return .isIn(try operand.replacing(values), try list.flatMap { try $0.elements(values) }, options)
     }
+    return try mapping({ try $0.replacing(values) }, { try $0.replacing(values) })
   }
 }
 
 extension PredicateOperand {
   fileprivate func replacing(_ values: [String: PredicateArgument]) throws -> PredicateOperand {
     switch self {
-    case .value, .path, .count: return self
     case .variable(let name):
       guard let argument = values[name] else { return self }
       guard let value = argument.single else {
@@ -63,12 +51,9 @@ extension PredicateOperand {
           PredicateError("the value of $\(shortened(name)) is a list, but a list can only follow IN"))
       }
       return .value(value)
-    case .arithmetic(let left, let operation, let right):
-      return .arithmetic(try left.replacing(values), operation, try right.replacing(values))
-    case .call(let function, let arguments):
-      return .call(function, try arguments.map { try $0.replacing(values) })
-    case .coalesce(let first, let second):
-      return .coalesce(try first.replacing(values), try second.replacing(values))
+    case .list(let function, let elements):
+      return .list(function, try elements.flatMap { try $0.elements(values) })
+    default: return try mapping({ try $0.replacing(values) }, { try $0.replacing(values) })
     }
   }
 

@@ -59,6 +59,12 @@ public enum ComparisonOperator: String, Sendable, Hashable, Codable, CaseIterabl
   /// The left string matches a pattern: `*` matches any run of characters, `?` any one code point, and a
   /// backslash makes the next character literal.
   case like
+  /// The whole left string matches a regular expression: the right string, in the syntax of
+  /// `NSRegularExpression`.
+  ///
+  /// A fetch whose match of one text takes longer than ``Store/Configuration/matchLimit`` throws
+  /// ``StoreError/matchTooSlow(seconds:)``.
+  case matches
 }
 
 /// The number of members for which a condition must be true.
@@ -77,6 +83,10 @@ public struct PropertyPath: Sendable, Hashable, Codable {
   /// quantifier, and so on.
   public var depth: Int
   /// The property names; empty for the object itself, which is compared by its id.
+  ///
+  /// A name may also be an element of an ordered to-many, counted from 0, `chapters[0]` or
+  /// `chapters[last]`, which is nil where there is none; and `(Employee)`, the object as one of a child
+  /// entity, which is nil for an object of another entity.
   public var names: [String]
   /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int?
@@ -119,7 +129,8 @@ public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   case variable(String)
   /// The value at the end of a path; nil after a nil to-one.
   case path(PropertyPath)
-  /// The number of members of a to-many; nil after a nil to-one.
+  /// The number of members of a to-many; nil after a nil to-one. The members of several to-manys are
+  /// counted together.
   case count(PropertyPath)
   /// A calculation with two operands; nil when an operand is nil.
   case arithmetic(PredicateOperand, ArithmeticOperator, PredicateOperand)
@@ -127,6 +138,48 @@ public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   case call(PredicateFunction, [PredicateOperand])
   /// The first operand, or the second when the first is nil.
   case coalesce(PredicateOperand, PredicateOperand)
+  /// A function of the members of a to-many.
+  case aggregate(MemberAggregate)
+  /// A function of a list of numbers or dates.
+  case list(CollectionFunction, [PredicateOperand])
+  /// The first operand where the condition is true, otherwise the second.
+  case conditional(PredicateNode, PredicateOperand, PredicateOperand)
+  /// A value converted to another type: string, int, double, decimal or date; nil where that is not
+  /// possible.
+  case cast(PredicateOperand, AttributeType)
+}
+
+/// A function of the members of a to-many: `books.@sum.year`, and
+/// `SUBQUERY(books, $b, $b.year > 1999).@count`.
+public struct MemberAggregate: Sendable, Hashable, Codable {
+  /// The function.
+  public var function: CollectionFunction
+  /// The path to the members. Several to-manys are flattened. After a nil to-one before the first to-many,
+  /// the result is nil. What follows the last to-many, a to-one or an attribute, leads on to one object or
+  /// value for each member.
+  public var path: PropertyPath
+  /// The names from the end of the path to the value; empty for a function of what is at the end.
+  public var value: [String]
+  /// Whether equal values count once.
+  public var isDistinct: Bool
+  /// The condition that must be true for a member to be counted. In it, paths of the next depth begin at
+  /// the end of the path.
+  public var condition: PredicateNode
+
+  /// Creates a function of members.
+  /// - Parameters:
+  ///   - function: The function.
+  ///   - path: The path to the members; see `path`.
+  ///   - value: The names from the end of the path to the value.
+  ///   - isDistinct: Whether equal values count once.
+  ///   - condition: The condition for members; by default all members are counted.
+  public init(
+    _ function: CollectionFunction, of path: PropertyPath, value: [String] = [], isDistinct: Bool = false,
+    where condition: PredicateNode = .constant(true)
+  ) {
+    (self.function, self.path, self.value) = (function, path, value)
+    (self.isDistinct, self.condition) = (isDistinct, condition)
+  }
 }
 
 /// A constant of a predicate.

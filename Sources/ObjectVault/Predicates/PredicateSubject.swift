@@ -10,6 +10,8 @@ package protocol PredicateSubject {
   func value(of attribute: String) -> SQLValue
   /// Returns the object that a to-one references; nil when there is none.
   func target(of relationship: String) -> Self?
-  /// Returns the members of a to-many, in any order.
+  /// Returns the members of a to-many: those of an ordered one in their order, others in any order.
   func members(of relationship: String) -> [Self]
+  /// Returns whether the object is of one of these entities.
+  func isOne(of entities: Set<String>) -> Bool
 }

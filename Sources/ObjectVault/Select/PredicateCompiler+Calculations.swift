@@ -19,6 +19,8 @@ extension PredicateCompiler {
     case operand(PredicateOperand, isText: Bool)
     case calculation(String)
     case call(PredicateFunction)
+    case collect(CollectionFunction, count: Int)
+    case cast(AttributeType)
   }
 
   /// Compiles a calculation or a function.
@@ -30,10 +32,13 @@ extension PredicateCompiler {
       case .operand(let operand, let isText): try meet(operand, isText: isText, &program)
       case .calculation(let symbol): try calculate(symbol, &program)
       case .call(let function): try call(function, &program)
+      case .collect(let function, let count): try collect(function, count: count, &program)
+      case .cast(let type): try cast(to: type, &program)
       }
     }
     guard var result = program.results.popLast() else { throw failure("a calculation has no operands") }
-    result.sql = "vault_math(\(literal: program.symbols), \(SQL.joined(program.operands)))"
+    result.sql = "vault_math(\(SQL.joined(["\(literal: program.symbols)"] + program.operands)))"
+    if result.height > 0 { result.height += 1 }
     return result
   }
 
@@ -50,13 +55,17 @@ extension PredicateCompiler {
       let parameters = function.entry.parameters
       guard arguments.count == parameters.count else {
         throw failure(
-          "\(function.rawValue) takes \(counted(parameters.count, "operand")), not \(arguments.count)")
+          "\(function.word) takes \(counted(parameters.count, "operand")), not \(arguments.count)")
       }
       program.steps.append(.call(function))
       for (argument, kind) in zip(arguments, parameters).reversed() {
         program.steps.append(.operand(argument, isText: kind == .text))
       }
-    case .value, .variable, .path, .count, .coalesce:
+    case .list(let function, let elements):
+      program.steps.append(.collect(function, count: elements.count))
+      program.steps += elements.reversed().map { .operand($0, isText: false) }
+    case .cast(let inner, let type): program.steps += [.cast(type), .operand(inner, isText: true)]
+    case .value, .variable, .path, .count, .coalesce, .aggregate, .conditional:
       let leaf = try compiled(operand)
       program.symbols += "."
       program.operands.append(leaf.sql)
@@ -76,8 +85,8 @@ extension PredicateCompiler {
     program.results.append(
       CompiledOperand(
         sql: a.sql, type: type,
-        needs: symbol == "?" ? a.needs.intersection(b.needs) : a.needs.union(b.needs), place: a.place,
-        label: .other("a calculation")))
+        needs: symbol == "?" ? a.needs.intersection(b.needs) : a.needs.union(b.needs),
+        height: max(a.height, b.height), place: a.place, label: .other("a calculation")))
   }
 
   private func call(_ function: PredicateFunction, _ program: inout Program) throws {
@@ -92,8 +101,50 @@ extension PredicateCompiler {
     program.results.append(
       CompiledOperand(
         sql: first.sql, type: AttributeType(entry.result) ?? first.type,
-        needs: operands.reduce([]) { $0.union($1.needs) }, place: first.place,
-        label: .other("\(function.rawValue)()")))
+        needs: operands.reduce([]) { $0.union($1.needs) }, height: operands.map(\.height).max() ?? 0,
+        place: first.place, label: .other("\(function.word)()")))
+  }
+
+  /// Compiles a function of the last `count` results.
+  private func collect(_ function: CollectionFunction, count: Int, _ program: inout Program) throws {
+    let operands = Array(program.results.suffix(count))
+    program.results.removeLast(operands.count)
+    for operand in operands {
+      let isOrdered = !function.entry.needsNumbers && operand.type == .date
+      if !isOrdered { try checkNumber(operand) }
+    }
+    let types = operands.compactMap(\.type)
+    guard types.allSatisfy({ $0 == .date }) || !types.contains(.date) else {
+      throw failure(
+        "\(function.rawValue) has dates and numbers, which cannot be compared", at: operands[0].place)
+    }
+    program.symbols += "\(operands.count)\(function.entry.symbol)"
+    let common = types.contains(.date) ? .date : types.reduce(nil) { AttributeType.common($0, and: $1) }
+    if let common, function.keepsKind, Set(types.map(\.numberKind)).count > 1 {
+      program.symbols += common.numberKind == .decimal ? "d" : "r"
+    }
+    // nil elements are ignored, so the result depends only on tables that all elements depend on.
+    let needs = operands.dropFirst().reduce(operands.first?.needs ?? []) { $0.intersection($1.needs) }
+    program.results.append(
+      CompiledOperand(
+        sql: operands.first?.sql ?? "NULL",
+        type: AttributeType.result(of: function, operands.count == 1 ? types.first : common),
+        needs: function.isZeroOverNothing ? [] : needs, height: operands.map(\.height).max() ?? 0,
+        place: operands.first?.place, label: .other("\(function.rawValue)()")))
+  }
+
+  /// Compiles the conversion of the last result.
+  private func cast(to type: AttributeType, _ program: inout Program) throws {
+    guard var operand = program.results.popLast() else { return }
+    guard let casts = type.casts(from: operand.type), !operand.isObject || operand.isID else {
+      throw failure(
+        "\(operand.name) is \(operand.kind), which CAST cannot convert to \(type.rawValue)", at: operand.place
+      )
+    }
+    for cast in casts { program.symbols.unicodeScalars.append(cast.rawValue) }
+    (operand.type, operand.object, operand.isID, operand.isColumn) = (type, nil, false, false)
+    (operand.constant, operand.label) = (nil, .other("CAST"))
+    program.results.append(operand)
   }
 
   private func checkNumber(_ operand: CompiledOperand) throws {
@@ -104,7 +155,7 @@ extension PredicateCompiler {
 
   private func checkText(_ operand: CompiledOperand, of function: PredicateFunction) throws {
     guard operand.type?.isText ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is not a string, which \(function.rawValue) needs", at: operand.place)
+      throw failure("\(operand.name) is not a string, which \(function.word) needs", at: operand.place)
     }
   }
 }

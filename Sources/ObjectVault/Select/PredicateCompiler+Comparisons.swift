@@ -21,7 +21,7 @@ extension PredicateCompiler {
     switch condition.sql.text {
     case "0": return .constant(true)
     case "1": return .constant(false)
-    default: return Condition(sql: "(\(condition.sql)) IS NOT 1")
+    default: return Condition(sql: "(\(condition.sql)) IS NOT 1", height: condition.height)
     }
   }
 
@@ -61,7 +61,7 @@ extension PredicateCompiler {
     -> Condition
   {
     let isConstant = b.constant != nil && b.constant != .null
-    let needs = a.needs.union(b.needs)
+    let (needs, height) = (a.needs.union(b.needs), max(a.height, b.height))
     if isMixed(a, with: b) {
       // The older engine converts integers to doubles to compare them with a double; a Decimal is text to
       // both engines. So a function compares them.
@@ -69,19 +69,20 @@ extension PredicateCompiler {
       switch comparison {
       // Two nils are equal.
       case .equal:
-        return Condition(sql: "\(order) = 0 OR \(a.sql) IS NULL AND \(b.sql) IS NULL", height: 1)
+        return Condition(sql: "\(order) = 0 OR \(a.sql) IS NULL AND \(b.sql) IS NULL", height: height + 1)
       case .notEqual:
-        return Condition(sql: "ifnull(\(order) <> 0, (\(a.sql) IS NULL) <> (\(b.sql) IS NULL))")
-      case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like:
-        return Condition(sql: comparison.entry.sql(order, "0"), needs: needs)
+        return Condition(
+          sql: "ifnull(\(order) <> 0, (\(a.sql) IS NULL) <> (\(b.sql) IS NULL))", height: height)
+      case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like, .matches:
+        return Condition(sql: comparison.entry.sql(order, "0"), needs: needs, height: height)
       }
     }
     let left = comparable(a, with: b)
     switch comparison {
-    case .equal where isConstant: return Condition(sql: "\(left) = \(b.sql)", needs: needs)
-    case .equal, .notEqual: return Condition(sql: comparison.entry.sql(left, b.sql))
-    case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like:
-      return Condition(sql: comparison.entry.sql(left, b.sql), needs: needs)
+    case .equal where isConstant: return Condition(sql: "\(left) = \(b.sql)", needs: needs, height: height)
+    case .equal, .notEqual: return Condition(sql: comparison.entry.sql(left, b.sql), height: height)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like, .matches:
+      return Condition(sql: comparison.entry.sql(left, b.sql), needs: needs, height: height)
     }
   }
 
@@ -112,14 +113,32 @@ extension PredicateCompiler {
       }
     }
     if a.constant == .null || b.constant == .null { return .constant(false) }
+    if comparison == .matches { return try matches(a, with: b, options: options) }
     let (left, right) = (try folded(a, options).sql, try folded(b, options).sql)
     let needs = a.needs.union(b.needs)
     if comparison == .beginsWith, let range = prefixRange(right) {
       // A range can use an index.
       return Condition(
-        sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs)
+        sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs,
+        height: max(a.height, b.height))
     }
-    return Condition(sql: comparison.entry.sql(left, right), needs: needs)
+    return Condition(sql: comparison.entry.sql(left, right), needs: needs, height: max(a.height, b.height))
+  }
+
+  /// Compiles MATCHES. A constant expression is checked here, so that the error has its position.
+  private mutating func matches(
+    _ a: CompiledOperand, with pattern: CompiledOperand, options: StringOptions
+  ) throws -> Condition {
+    if case .text(let source)? = pattern.constant?.stored {
+      dependsOnValues(pattern.sql)
+      guard (try? MatchPattern(source, options)) != nil else {
+        throw failure(
+          "this is not a regular expression; its syntax is that of NSRegularExpression", at: pattern.place)
+      }
+    }
+    return Condition(
+      sql: "vault_matches(\(a.sql), \(pattern.sql), \(number: options.rawValue))",
+      needs: a.needs.union(pattern.needs), height: max(a.height, pattern.height))
   }
 
   /// Returns the range of strings that begin with a constant: from the constant to the next string by

@@ -121,7 +121,7 @@ extension PredicateCompiler {
         let (column, list) = (comparable(left), Self.list(values))
         let sql: SQL = isOwnID(operand) ? "+\(column) IN (\(list))" : "\(column) IN (\(list))"
         // A packed list counts as several levels of parentheses.
-        let height = values.count > PackedList.threshold ? 4 : 0
+        let height = max(values.count > PackedList.threshold ? 4 : 0, subject.height)
         parts.append(
           isNegated
             ? Condition(sql: "(\(sql)) IS NOT 1", height: height)
@@ -168,9 +168,12 @@ extension PredicateCompiler {
   func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
     // NaN is not nil, but the engine has no NaN and would treat it as NULL.
     if let constant = operand.constant { return .constant(constant.stored.isNull == isNil) }
-    guard isNil else { return Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs) }
+    guard isNil else {
+      return Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs, height: operand.height)
+    }
     let sql: SQL = "\(operand.sql) IS NULL"
-    return isMostlyNil(operand) ? Condition(sql: "likelihood(\(sql), 0.99)", height: 1) : Condition(sql: sql)
+    return isMostlyNil(operand)
+      ? Condition(sql: "likelihood(\(sql), 0.99)", height: 1) : Condition(sql: sql, height: operand.height)
   }
 
   /// Returns whether most rows have nil in the operand's column. The engine cannot estimate this: its

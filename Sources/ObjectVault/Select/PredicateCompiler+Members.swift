@@ -13,6 +13,11 @@ extension PredicateCompiler {
     /// The sides of the connection: `link = owner`.
     let link: SQL
     let owner: SQL
+    /// The condition on the table alone; nil where there is none.
+    var membership: SQL?
+
+    /// The condition of the connection.
+    var condition: SQL { membership.map { "\(link) = \(owner) AND \($0)" } ?? "\(link) = \(owner)" }
   }
 
   /// The path to the members, and the scope of their condition.
@@ -23,6 +28,8 @@ extension PredicateCompiler {
     let link: Int?
     /// The joined tables before the first to-many.
     let needs: SlotSet
+    /// Whether the last step follows a link of a many-to-many to the member's row.
+    let isLastALink: Bool
   }
 
   /// Compiles a condition on members.
@@ -46,23 +53,31 @@ extension PredicateCompiler {
     let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
     let first = members.steps.removeFirst()
     let kind: SelectStatement.Join.Kind = isSet ? .inner : .cross
-    var query = SelectStatement(
-      isSet ? first.link : "1", from: .table(first.table, alias: first.alias))
-    query.joins = members.steps.map { step in
-      .init(kind: kind, table: step.table, alias: step.alias, condition: "\(step.link) = \(step.owner)")
-    }
-    query.joins += try joins(of: scopes[depth], needs: body.needs, kind: kind)
+    var query = try self.query(
+      isSet ? first.link : "1", from: first, through: members.steps, needs: body.needs, kind: kind)
     let (needs, height) = (members.needs.union(body.needs), body.height + 3)
     if isSet {
       query.condition = body.sql
       return Condition(sql: "\(first.owner) IN (\(query.sql))", needs: needs, height: height)
     }
     // The deepest part comes first, as in combined().
-    let link: SQL = "\(first.link) = \(first.owner)"
+    let link = first.condition
     query.condition = body.height > 3 ? "(\(body.sql)) AND \(link)" : "\(link) AND (\(body.sql))"
     return exists
       ? Condition(sql: "EXISTS (\(query.sql))", needs: needs, height: height)
       : Condition(sql: "NOT EXISTS (\(query.sql))", height: height)
+  }
+
+  /// Returns the query for the members of the innermost scope, without its condition.
+  private func query(
+    _ columns: SQL, from first: Step, through steps: [Step], needs: SlotSet, kind: SelectStatement.Join.Kind
+  ) throws -> SelectStatement {
+    var query = SelectStatement(columns, from: .table(first.table, alias: first.alias))
+    query.joins = steps.map { step in
+      .init(kind: kind, table: step.table, alias: step.alias, condition: step.condition)
+    }
+    query.joins += try joins(of: scopes[scopes.count - 1], needs: needs, kind: kind)
+    return query
   }
 
   /// Resolves the path to the members. Several to-many steps are flattened by joining them.
@@ -71,17 +86,25 @@ extension PredicateCompiler {
     var (alias, entity, rest) = (start.alias, start.entity, start.rest)
     var steps: [Step] = []
     var link: Int?
+    var isLastALink = false
     while let name = rest.first {
       // `id` after a to-many is the member's own id.
       if name == "id", rest.count == 1, !steps.isEmpty { break }
-      guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
-      guard let relationship = entity.slots[slot].relationship else { break }
+      guard let hop = try hop(name, from: entity, at: path.place) else {
+        if entity.slot(named: name) == nil { throw unknown(name, in: entity, at: path.place) }
+        break
+      }
       // After the last to-many, the rest belongs to the members' own paths.
-      guard relationship.isToMany || (!steps.isEmpty && containsToMany(rest, from: entity)) else { break }
+      guard hop.isToMany || (!steps.isEmpty && containsToMany(rest, from: entity)) else { break }
       let next = newAlias()
-      steps += self.steps(relationship, from: alias, to: next)
-      if case .inverseColumn = relationship.storage { link = relationship.inverseSlot } else { link = nil }
-      (alias, entity) = (next, relationship.destination)
+      steps += self.steps(hop, from: alias, to: next)
+      if hop.isToMany, case .inverseColumn? = hop.relationship?.storage {
+        link = hop.relationship?.inverseSlot
+      } else {
+        link = nil
+      }
+      if case .join? = hop.relationship?.storage { isLastALink = hop.isToMany } else { isLastALink = false }
+      (alias, entity) = (next, hop.entity)
       rest.removeFirst()
     }
     guard !steps.isEmpty else {
@@ -91,62 +114,122 @@ extension PredicateCompiler {
     return Members(
       steps: steps,
       scope: Scope(entity: entity, alias: alias, prefix: Array(rest), tableCount: steps.count),
-      link: link, needs: start.needs)
+      link: link, needs: start.needs, isLastALink: isLastALink)
   }
 
   private func containsToMany(_ names: ArraySlice<String>, from entity: EntityMapping) -> Bool {
     var entity = entity
     for name in names {
-      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
-        return false
-      }
-      if relationship.isToMany { return true }
-      entity = relationship.destination
+      guard let hop = try? hop(name, from: entity, at: nil) else { return false }
+      if hop.isToMany { return true }
+      entity = hop.entity
     }
     return false
   }
 
-  /// Returns the tables from one object to the members or the target of a relationship.
-  private mutating func steps(_ relationship: RelationshipMapping, from alias: Int, to next: Int) -> [Step] {
-    let table = relationship.destination.table
-    let (owner, member): (SQL, SQL) = ("\(alias: alias).\"id\"", "\(alias: next).\"id\"")
-    switch relationship.storage {
-    case .join(let join, let isSource):
+  /// Returns the tables from one object to the objects after a step.
+  private mutating func steps(_ hop: Hop, from alias: Int, to next: Int) -> [Step] {
+    let table = hop.entity.table
+    if hop.isToMany, case .join(let join, let isSource)? = hop.relationship?.storage {
       let link = newAlias()
       let (own, other) = join.columns(from: isSource)
       return [
-        Step(table: join.tableName, alias: link, link: "\(alias: link).\(own)", owner: owner),
-        Step(table: table, alias: next, link: member, owner: "\(alias: link).\(other)"),
+        Step(
+          table: join.tableName, alias: link, link: "\(alias: link).\(own)", owner: "\(alias: alias).\"id\""),
+        Step(table: table, alias: next, link: "\(alias: next).\"id\"", owner: "\(alias: link).\(other)"),
       ]
-    case .inverseColumn(let column):
-      return [Step(table: table, alias: next, link: "\(alias: next).\(column)", owner: owner)]
-    case .column(let column):
-      return [Step(table: table, alias: next, link: member, owner: "\(alias: alias).\(column)")]
+    }
+    let (link, owner) = hop.sides(from: alias, to: next)
+    return [Step(table: table, alias: next, link: link, owner: owner, membership: hop.membership(of: next))]
+  }
+
+  // MARK: Functions of members
+
+  /// Compiles a function of members as a subquery.
+  mutating func aggregate(_ aggregate: MemberAggregate) throws -> CompiledOperand {
+    let (function, path) = (aggregate.function, aggregate.path)
+    var members = try collection(path)
+    let depth = scopes.count
+    scopes.append(members.scope)
+    defer { scopes.removeLast() }
+    if let link = members.link {
+      scopes[depth].usableIndexSlots = members.scope.entity.slots(
+        indexedAfter: link, where: slotsWithOneValue(aggregate.condition, depth: depth))
+    }
+    let body =
+      aggregate.condition == .constant(true)
+      ? nil : try condition(aggregate.condition, isNegated: false, isNarrowed: false)
+    let (columns, type) =
+      try function == .count && !aggregate.isDistinct
+      ? ("count(*)", .int) : values(aggregate, depth: depth)
+    if function == .count, !aggregate.isDistinct {
+      guard members.scope.prefix.isEmpty || aggregate.condition != .constant(true), aggregate.value.isEmpty
+      else {
+        throw failure(
+          "@count must follow a to-many; \(shortened(path.names.joined(separator: "."))) does not end with one",
+          at: path.place)
+      }
+      // The links are counted: without a condition the rows of the members are not needed.
+      if body == nil, members.steps.count > 1, members.isLastALink { members.steps.removeLast() }
+    }
+    let first = members.steps.removeFirst()
+    var query = try query(
+      columns, from: first, through: members.steps, needs: body?.needs ?? [], kind: .cross)
+    // The deepest part comes first, as in combined().
+    query.condition =
+      body.map { $0.height > 3 ? "(\($0.sql)) AND \(first.condition)" : "\(first.condition) AND (\($0.sql))" }
+      ?? first.condition
+    // After a nil to-one there is no owner, and the result is nil.
+    let sql: SQL =
+      members.needs.isEmpty
+      ? "(\(query.sql))" : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE (\(query.sql)) END"
+    return CompiledOperand(
+      sql: sql, type: type, needs: members.needs, height: body.map { $0.height + 4 } ?? 0, place: path.place,
+      label: .other("\(path.names.joined(separator: ".")).@\(function.rawValue)"))
+  }
+
+  /// Returns the call of a function of the members' values, and the type of its result.
+  private mutating func values(_ aggregate: MemberAggregate, depth: Int) throws -> (SQL, AttributeType?) {
+    let function = aggregate.function
+    var value = try compiled(.path(PropertyPath(depth: depth, aggregate.value, place: aggregate.path.place)))
+    value.place = aggregate.path.place
+    guard !value.isObject || value.isID || function == .count else {
+      throw failure(
+        "\(value.name) is an object; name the attribute for \(function.rawValue)", at: aggregate.path.place)
+    }
+    guard !function.entry.needsNumbers || (value.type?.isNumeric == true && !value.isObject) else {
+      throw failure("\(value.name) is \(value.kind), and \(function.rawValue) needs numbers", at: value.place)
+    }
+    if !function.entry.needsNumbers, function != .count {
+      let isOrdered =
+        value.type.map { $0.traits.storage != .blob && $0.traits.storage != .text(.json) } ?? true
+      guard isOrdered else {
+        throw failure("\(value.name) is \(value.kind), which has no order", at: value.place)
+      }
+    }
+    let type = AttributeType.result(of: function, value.type)
+    let distinct: SQL = aggregate.isDistinct ? "DISTINCT " : ""
+    switch function {
+    case .count: return ("count(\(distinct)\(value.sql))", .int)
+    case .minimum: return ("min(\(value.sql))", type)
+    case .maximum: return ("max(\(value.sql))", type)
+    case .sum, .average, .median, .mode, .deviation:
+      let areNumbers = value.type?.isStoredAsText != true || value.type?.isNumeric == true
+      let options = (areNumbers ? 1 : 0) + (aggregate.isDistinct ? 2 : 0)
+      let call: SQL =
+        "vault_members(\(literal: function.rawValue), \(number: options), \(value.sql))"
+      guard function == .sum else { return (call, type) }
+      return ("CASE count(\(value.sql)) WHEN 0 THEN \(Self.zero(value.type)) ELSE \(call) END", type)
     }
   }
 
-  /// Compiles the number of members of a to-many.
-  mutating func count(_ path: PropertyPath) throws -> CompiledOperand {
-    let end = try walk(path)
-    guard end.rest.count == 1, let slot = end.entity.slot(named: end.rest[end.rest.startIndex]),
-      let relationship = end.entity.slots[slot].relationship, relationship.isToMany
-    else {
-      throw failure(
-        "@count must follow one to-many; \(shortened(path.names.joined(separator: "."))) is not one",
-        at: path.place)
+  /// Returns the sum of no values of a type.
+  private static func zero(_ type: AttributeType?) -> SQL {
+    switch type?.numberKind {
+    case .decimal: "'0'"
+    case .real: "0.0"
+    case .integer, nil: "0"
     }
-    let next = newAlias()
-    // Counts the links: the members' own rows are not needed.
-    let first = steps(relationship, from: end.alias, to: next)[0]
-    var counted = SelectStatement("count(*)", from: .table(first.table, alias: first.alias))
-    counted.condition = "\(first.link) = \(first.owner)"
-    // After a nil to-one there is no owner, and the count is nil.
-    let sql: SQL =
-      end.needs.isEmpty
-      ? "(\(counted.sql))" : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE (\(counted.sql)) END"
-    return CompiledOperand(
-      sql: sql, type: .int, needs: end.needs, place: path.place,
-      label: .other("\(path.names.joined(separator: ".")).@count"))
   }
 
   // MARK: Use of indexes
@@ -199,9 +282,9 @@ extension PredicateCompiler {
     var entity = scopes[path.depth].entity
     var names = (scopes[path.depth].prefix + path.names)[...]
     while containsToMany(names, from: entity), let name = names.popFirst(),
-      let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship
+      let hop = try? hop(name, from: entity, at: nil)
     {
-      entity = relationship.destination
+      entity = hop.entity
     }
     return Scope(entity: entity, alias: 0, prefix: Array(names))
   }
@@ -227,30 +310,19 @@ extension PredicateCompiler {
 extension PredicateNode {
   /// Returns whether a path in the node begins at an object of a depth below `depth`.
   fileprivate func refers(toLessThan depth: Int) -> Bool {
-    switch self {
-    case .constant: false
-    case .and(let parts), .or(let parts): parts.contains { $0.refers(toLessThan: depth) }
-    case .not(let inner): inner.refers(toLessThan: depth)
-    case .truth(let operand): operand.refers(toLessThan: depth)
-    case .comparison(let left, _, let right, _):
-      left.refers(toLessThan: depth) || right.refers(toLessThan: depth)
-    case .between(let operand, let low, let high):
-      [operand, low, high].contains { $0.refers(toLessThan: depth) }
-    case .isIn(let operand, let list, _):
-      operand.refers(toLessThan: depth) || list.contains { $0.refers(toLessThan: depth) }
-    case .quantified(_, let path, let inner): path.depth < depth || inner.refers(toLessThan: depth)
-    }
+    if case .quantified(_, let path, _) = self, path.depth < depth { return true }
+    return operands.contains { $0.refers(toLessThan: depth) }
+      || conditions.contains { $0.refers(toLessThan: depth) }
   }
 }
 
 extension PredicateOperand {
   fileprivate func refers(toLessThan depth: Int) -> Bool {
     switch self {
-    case .value, .variable: false
-    case .path(let path), .count(let path): path.depth < depth
-    case .arithmetic(let left, _, let right), .coalesce(let left, let right):
-      left.refers(toLessThan: depth) || right.refers(toLessThan: depth)
-    case .call(_, let arguments): arguments.contains { $0.refers(toLessThan: depth) }
+    case .path(let path), .count(let path): return path.depth < depth
+    case .aggregate(let aggregate) where aggregate.path.depth < depth: return true
+    default: break
     }
+    return parts.contains { $0.refers(toLessThan: depth) } || condition?.refers(toLessThan: depth) == true
   }
 }

@@ -18,6 +18,8 @@ struct CompiledOperand {
   var constant: PredicateValue?
   /// The joined tables that the operand depends on: it is nil if one of them has no row.
   var needs: SlotSet = []
+  /// The number of nested levels of parentheses.
+  var height = 0
   /// The position in the text.
   var place: Int?
   /// The name of the operand in errors, which is only composed when it is needed.
@@ -62,9 +64,11 @@ extension PredicateCompiler {
         sql: .bound(value.stored, source: source), type: value.type, isID: value.type == .int,
         constant: value, place: value.place, label: .constant)
     case .path(let path): return try column(path)
-    case .count(let path): return try count(path)
-    case .arithmetic, .call: return try calculation(operand)
+    case .count(let path): return try aggregate(MemberAggregate(.count, of: path))
+    case .aggregate(let members): return try aggregate(members)
+    case .arithmetic, .call, .list, .cast: return try calculation(operand)
     case .coalesce: return try coalesced(operand)
+    case .conditional(let test, let first, let second): return try conditional(test, first, else: second)
     }
   }
 
@@ -91,11 +95,48 @@ extension PredicateCompiler {
       result.type = result.type ?? part.type
       result.object = result.object ?? part.object
       result.needs = result.needs.intersection(part.needs)
+      result.height = max(result.height, part.height)
     }
+    result.height += 1
     result.sql = "coalesce(\(SQL.joined(fragments)))"
     result.constant = nil
     result.isColumn = false
     return result
+  }
+
+  /// Compiles `TERNARY(test, first, second)`.
+  private mutating func conditional(
+    _ test: PredicateNode, _ first: PredicateOperand, else second: PredicateOperand
+  ) throws -> CompiledOperand {
+    let condition = try condition(test, isNegated: false, isNarrowed: false)
+    var (a, b) = (try compiled(first), try compiled(second))
+    var type = a.type ?? b.type
+    if a.type?.isNumeric == true, b.type?.isNumeric == true, !a.isObject, !b.isObject {
+      type = a.type?.numberKind == b.type?.numberKind ? a.type : AttributeType.common(a.type, and: b.type)
+      if a.type?.numberKind != b.type?.numberKind {
+        let symbol: SQL = type?.numberKind == .decimal ? "'.d'" : "'.r'"
+        (a.sql, b.sql) = ("vault_math(\(symbol), \(a.sql))", "vault_math(\(symbol), \(b.sql))")
+      }
+    } else if a.constant != nil, b.constant == nil {
+      a = try branch(a, like: b)
+      type = b.type ?? a.type
+    } else {
+      b = try branch(b, like: a)
+    }
+    return CompiledOperand(
+      sql: "CASE WHEN \(condition.sql) THEN \(a.sql) ELSE \(b.sql) END", type: type,
+      object: a.object ?? b.object,
+      isID: a.isID && b.isID, needs: a.needs.intersection(b.needs),
+      height: max(condition.height, a.height, b.height) + 3, place: a.place ?? b.place,
+      label: .other("TERNARY"))
+  }
+
+  /// Returns a branch of a TERNARY, converted to the type of the other one.
+  private mutating func branch(_ operand: CompiledOperand, like other: CompiledOperand) throws
+    -> CompiledOperand
+  {
+    guard case .operand(let fitting, _) = try adapted(operand, to: other, for: .equal) else { return operand }
+    return fitting
   }
 
   /// Returns the second operand of `??`, converted to the type of the first.
@@ -169,8 +210,9 @@ extension PredicateCompiler {
     var entity: EntityMapping
     var rest: ArraySlice<String>
     var needs: SlotSet
-    /// The to-one without a column that was joined last.
-    var lookedUp: RelationshipMapping?
+    /// The owner and the name of the to-one without a column, or of the ordered to-many, that was joined
+    /// last.
+    var lookedUp: (owner: EntityMapping, name: String)?
   }
 
   /// Follows the to-ones of a path, and joins them.
@@ -185,31 +227,23 @@ extension PredicateCompiler {
       let name = names[index]
       // `user` and `user.id` end at the column user_id, which needs no join.
       let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
-      guard let slot = end.entity.slot(named: name), let relationship = end.entity.slots[slot].relationship,
-        !relationship.isToMany, !isLast || relationship.isLookedUp
+      guard let hop = try hop(name, from: end.entity, at: path.place), !hop.isToMany,
+        !isLast || hop.relationship?.hasMembers != false
       else { break }
-      let join = join(relationship, from: end, path: Array(names[...index]), depth: path.depth)
+      let join = join(hop, from: end, path: Array(names[...index]), depth: path.depth)
       end = ResolvedPath(
         alias: join.alias, entity: join.entity, rest: names[(index + 1)...], needs: join.needs,
-        lookedUp: relationship.isLookedUp ? relationship : nil)
+        lookedUp: hop.relationship.map { ($0.owner, $0.name) } ?? end.lookedUp)
+      if hop.relationship?.hasMembers == false { end.lookedUp = nil }
     }
     return end
   }
 
-  private mutating func join(
-    _ relationship: RelationshipMapping, from end: ResolvedPath, path: [String], depth: Int
-  ) -> Join {
+  private mutating func join(_ hop: Hop, from end: ResolvedPath, path: [String], depth: Int) -> Join {
     if let known = scopes[depth].joins.first(where: { $0.path == path }) { return known }
     let alias = newAlias()
-    let destination = relationship.destination
-    let condition: SQL =
-      switch relationship.storage {
-      case .column(let column): "\(alias: alias).\"id\" = \(alias: end.alias).\(column)"
-      case .inverseColumn(let column): "\(alias: alias).\(column) = \(alias: end.alias).\"id\""
-      case .join: "0"
-      }
     let join = Join(
-      path: path, alias: alias, entity: destination, condition: condition,
+      path: path, alias: alias, entity: hop.entity, condition: hop.condition(from: end.alias, to: alias),
       needs: end.needs.union([alias]))
     scopes[depth].joins.append(join)
     return join

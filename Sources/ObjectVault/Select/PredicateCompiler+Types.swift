@@ -82,7 +82,8 @@ extension PredicateCompiler {
     }
     guard isID(subject), isID(operand) else {
       throw failure(
-        "\(subject.name) and \(operand.name) cannot be compared; give an object or its id", at: place)
+        "\(subject.name) and \(operand.name) cannot be compared; give an object or its id with %@, or use "
+          + "where(_:equals:)", at: place)
     }
     guard comparison == .equal || comparison == .notEqual || (subject.isID && operand.isID) else {
       throw failure(

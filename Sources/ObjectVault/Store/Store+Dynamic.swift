@@ -37,7 +37,8 @@ extension Store {
       try read(file, key: key, configuration: configuration)
     }
     let mapping = try SchemaMapping(try history.model())
-    let core = core(file, mapping: mapping, classes: .none, storeState: history.storeState)
+    let core = core(
+      file, mapping: mapping, classes: .none, storeState: history.storeState, configuration: configuration)
     return Store(
       core: core, pool: try pool(file, key: unlocked, configuration: configuration, for: core), url: url,
       id: history.storeID,

@@ -119,11 +119,12 @@ extension Store {
   }
 
   static func core(
-    _ file: DatabasePath, mapping: SchemaMapping, classes: EntityClasses, storeState: StoreState
+    _ file: DatabasePath, mapping: SchemaMapping, classes: EntityClasses, storeState: StoreState,
+    configuration: Configuration
   ) -> StoreCore {
     StoreCore(
       mapping: mapping, classes: classes, path: file.path, generation: storeState.generation,
-      id: storeState.storeID)
+      id: storeState.storeID, matchLimit: configuration.matchLimit)
   }
 
   static func pool(
@@ -136,7 +137,8 @@ extension Store {
     pool.isFullSync = configuration.isFullSync
     pool.keepsStatistics = true
     pool.onNilColumns = { core.learn(nilColumns: $0) }
-    pool.prepare = { try StoreFunctions.register(on: $0) }
+    let matchLimit = configuration.matchLimit
+    pool.prepare = { try StoreFunctions.register(on: $0, matchLimit: matchLimit) }
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 

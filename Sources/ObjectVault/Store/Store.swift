@@ -27,6 +27,9 @@ public final class Store: Sendable {
     public var readers = 4
     /// How long to wait for another process's lock, in seconds. Default 5.
     public var busyTimeout: Double = 5
+    /// How long a `MATCHES` of a predicate may take for one text, in seconds. A fetch that exceeds it throws
+    /// ``StoreError/matchTooSlow(seconds:)``. Default 0.5.
+    public var matchLimit: Double = 0.5
     /// Whether each commit waits for the disk. By default a power loss may undo the last commits, each of
     /// them whole; a crash of the process undoes none.
     public var isFullSync = false

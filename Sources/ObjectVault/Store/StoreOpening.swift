@@ -74,7 +74,8 @@ struct StoreOpening: Sendable {
     // Closed after the pool has opened its connections: closing the last connection removes the
     // write-ahead log, and the pool would have to create it again.
     defer { opened.connection.close() }
-    let core = Store.core(file, mapping: mapping, classes: classes, storeState: opened.storeState)
+    let core = Store.core(
+      file, mapping: mapping, classes: classes, storeState: opened.storeState, configuration: configuration)
     let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
     countOpening(opened, in: pool, of: file)
     return Store(

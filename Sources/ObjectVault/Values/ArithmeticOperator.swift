@@ -20,8 +20,10 @@ public enum ArithmeticOperator: String, Sendable, Hashable, Codable, CaseIterabl
 extension ArithmeticOperator {
   /// The facts about one operator.
   struct Entry: Sendable {
-    /// The operator in the format language; nil when the language cannot write it.
-    let word: String?
+    /// The operator in the format language.
+    let word: String
+    /// The operator as a function in the format language, in lower case.
+    let selector: String
     /// Whether it has the precedence of multiplication.
     let isProduct: Bool
     let integers: @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool)
@@ -32,19 +34,26 @@ extension ArithmeticOperator {
   var entry: Entry {
     switch self {
     case .add:
-      Entry(word: "+", isProduct: false, integers: { $0.addingReportingOverflow($1) }, reals: { $0 + $1 })
+      Entry(
+        word: "+", selector: "add:to:", isProduct: false, integers: { $0.addingReportingOverflow($1) },
+        reals: { $0 + $1 })
     case .subtract:
       Entry(
-        word: "-", isProduct: false, integers: { $0.subtractingReportingOverflow($1) }, reals: { $0 - $1 })
+        word: "-", selector: "from:subtract:", isProduct: false,
+        integers: { $0.subtractingReportingOverflow($1) }, reals: { $0 - $1 })
     case .multiply:
       Entry(
-        word: "*", isProduct: true, integers: { $0.multipliedReportingOverflow(by: $1) }, reals: { $0 * $1 })
+        word: "*", selector: "multiply:by:", isProduct: true,
+        integers: { $0.multipliedReportingOverflow(by: $1) }, reals: { $0 * $1 })
     case .divide:
-      Entry(word: "/", isProduct: true, integers: { $0.dividedReportingOverflow(by: $1) }, reals: { $0 / $1 })
-    case .remainder:
-      // No word: in the format language a per cent sign begins a placeholder.
       Entry(
-        word: nil, isProduct: true, integers: { $0.remainderReportingOverflow(dividingBy: $1) },
+        word: "/", selector: "divide:by:", isProduct: true, integers: { $0.dividedReportingOverflow(by: $1) },
+        reals: { $0 / $1 })
+    case .remainder:
+      // A single per cent sign begins a placeholder.
+      Entry(
+        word: "%%", selector: "modulus:by:", isProduct: true,
+        integers: { $0.remainderReportingOverflow(dividingBy: $1) },
         reals: { $0.truncatingRemainder(dividingBy: $1) })
     }
   }
@@ -52,6 +61,14 @@ extension ArithmeticOperator {
   /// Creates the operator that the format language writes as `word`; nil for any other word.
   init?(word: String) {
     guard let found = Self.allCases.first(where: { $0.entry.word == word }) else { return nil }
+    self = found
+  }
+
+  /// Creates the operator that the format language writes as a function, such as `add:to:`, in upper or
+  /// lower case; nil for any other name.
+  init?(selector: String) {
+    let name = selector.lowercased()
+    guard let found = Self.allCases.first(where: { $0.entry.selector == name }) else { return nil }
     self = found
   }
 }

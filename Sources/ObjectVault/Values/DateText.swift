@@ -31,6 +31,24 @@ enum DateText {
     return Double(midnight + hour * 3600 + minute * 60 + second - offset) + fraction
   }
 
+  /// Returns a moment as `2024-05-01T18:30:00.250Z`, to the millisecond; nil outside the years 0001 to 9999.
+  /// - Parameter seconds: The seconds from 2001-01-01 00:00 UTC.
+  static func text(_ seconds: Double) -> String? {
+    let milliseconds = (seconds * 1000).rounded(.down)
+    guard abs(milliseconds) < 1e15 else { return nil }
+    let (days, time) = Int(milliseconds).quotientAndRemainder(dividingBy: 86_400_000)
+    let (day, rest) = time < 0 ? (days - 1, time + 86_400_000) : (days, time)
+    guard let (year, month, number) = date(day) else { return nil }
+    let padded = { (value: Int, width: Int) in
+      let digits = "\(value)"
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    let clock = [rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60].map { padded($0, 2) }
+    let fraction = rest % 1000 == 0 ? "" : ".\(padded(rest % 1000, 3))"
+    return
+      "\(padded(year, 4))-\(padded(month, 2))-\(padded(number, 2))T\(clock.joined(separator: ":"))\(fraction)Z"
+  }
+
   /// Reads `Z`, `+02:00`, `+0200` or `+02` and returns the offset in seconds.
   private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
     if take("Z", &rest) { return 0 }
@@ -78,5 +96,18 @@ enum DateText {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 730_791
+  }
+
+  /// Returns the date that is a number of days after 2001-01-01; nil outside the years 1 to 9999.
+  private static func date(_ number: Int) -> (year: Int, month: Int, day: Int)? {
+    guard number >= days(year: 1, month: 1, day: 1), number <= days(year: 9999, month: 12, day: 31) else {
+      return nil
+    }
+    // An estimate that is one or two years too high.
+    var year = min(9999, 2001 + Int((Double(number) / 365.2425).rounded(.down)) + 1)
+    while days(year: year, month: 1, day: 1) > number { year -= 1 }
+    var month = 12
+    while days(year: year, month: month, day: 1) > number { month -= 1 }
+    return (year, month, number - days(year: year, month: month, day: 1) + 1)
   }
 }

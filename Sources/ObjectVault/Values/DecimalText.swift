@@ -117,6 +117,11 @@ struct DecimalText: Equatable {
     return overflows ? nil : (below, false)
   }
 
+  /// The number without its fraction.
+  var truncated: DecimalText {
+    lowest >= 0 ? self : DecimalText(isNegative, digits.prefix(max(0, exponent)), lowest: 0)
+  }
+
   // MARK: Order
 
   /// Compares two numbers: -1, 0 or 1.

@@ -18,6 +18,25 @@ public enum PredicateFunction: String, Sendable, Hashable, Codable, CaseIterable
   ///
   /// In a `#Predicate`, `magnitude` of a `Double` or `Decimal`.
   case absolute = "abs"
+  /// A string without case and nonspacing marks: what `[cd]` compares.
+  case canonical
+  /// The square root as a double; nil for a negative number.
+  case squareRoot = "sqrt"
+  /// The logarithm to the base 10 as a double; nil for 0 and below.
+  case logarithm = "log"
+  /// The natural logarithm as a double; nil for 0 and below.
+  case naturalLogarithm = "ln"
+  /// The exponential function as a double; nil on overflow.
+  case exponential = "exp"
+  /// The first number raised to the power of the second as a double; nil where that is not a real number,
+  /// and on overflow: `raise:toPower:(2, 10)`, and `2 ** 10`.
+  case raise = "raise:topower:"
+  /// The least whole number that is not below a number, in the number's own type.
+  case ceiling
+  /// The greatest whole number that is not above a number, in the number's own type.
+  case floor
+  /// A number without its fraction, in its own type.
+  case trunc
 }
 
 extension PredicateFunction {
@@ -58,6 +77,37 @@ extension PredicateFunction {
         parameters: [.number], result: nil, symbol: "a",
         keyPaths: { [\Double.magnitude, \Decimal.magnitude] }
       ) { ValueArithmetic.magnitude($0[0]) }
+    case .canonical:
+      Entry(parameters: [.text], result: .text, symbol: "k", keyPaths: { [] }) {
+        Self.text($0[0]) { Folding.fold($0, [.caseInsensitive, .diacriticInsensitive]) }
+      }
+    case .squareRoot: Self.real("s") { $0.squareRoot() }
+    case .logarithm: Self.real("g") { log10($0) }
+    case .naturalLogarithm: Self.real("e") { log($0) }
+    case .exponential: Self.real("x") { exp($0) }
+    case .raise:
+      Entry(parameters: [.number, .number], result: .number, symbol: "p", keyPaths: { [] }) {
+        guard let base = $0[0].number, let exponent = $0[1].number else { return .null }
+        return .finite(pow(base, exponent), infinite: base.isInfinite || exponent.isInfinite)
+      }
+    case .ceiling: Self.whole("c", .up)
+    case .floor: Self.whole("f", .down)
+    case .trunc: Self.whole("t", .towardZero)
+    }
+  }
+
+  private static func real(
+    _ symbol: Unicode.Scalar, _ apply: @escaping @Sendable (Double) -> Double
+  ) -> Entry {
+    Entry(parameters: [.number], result: .number, symbol: symbol, keyPaths: { [] }) {
+      guard let number = $0[0].number else { return .null }
+      return .finite(apply(number), infinite: number.isInfinite)
+    }
+  }
+
+  private static func whole(_ symbol: Unicode.Scalar, _ rule: FloatingPointRoundingRule) -> Entry {
+    Entry(parameters: [.number], result: nil, symbol: symbol, keyPaths: { [] }) {
+      ValueArithmetic.rounded($0[0], rule)
     }
   }
 
@@ -65,8 +115,15 @@ extension PredicateFunction {
     if case .text(let text) = value { .text(change(text)) } else { .null }
   }
 
-  /// Creates the function of a name in the format language, in upper or lower case.
-  init?(word: String) { self.init(rawValue: word.lowercased()) }
+  /// Creates the function of a name in the format language, in upper or lower case, such as `abs` and
+  /// `abs:`.
+  init?(word: String) {
+    let name = word.lowercased()
+    self.init(rawValue: name.count { $0 == ":" } == 1 ? String(name.dropLast()) : name)
+  }
+
+  /// The function's name in the format language.
+  var word: String { self == .raise ? "raise:toPower:" : rawValue }
 
   /// Creates the function that a property of a Swift type means; nil when there is none.
   init?(keyPath: AnyKeyPath) {

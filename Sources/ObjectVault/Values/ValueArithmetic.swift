@@ -7,13 +7,16 @@ enum ValueArithmetic {
   ///
   /// Each symbol of the program works on a stack: `.` pushes the next operand; an operator replaces the
   /// last two values by its result; `?` replaces the last two values by the first of them that is not
-  /// nil; `d` and `r` convert the last value to a Decimal or a Double; the other letters are the symbols
-  /// of ``PredicateFunction``.
+  /// nil; `d` and `r` convert the last value to a Decimal or a Double; the other small letters are the
+  /// symbols of ``PredicateFunction``. A capital letter is a ``ValueCast``, or a ``CollectionFunction``
+  /// after the number of its operands: `...3S` is the sum of three.
   static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
     var stack: [SQLValue] = []
     var rest = operands.makeIterator()
+    var count = 0
     for symbol in program.unicodeScalars {
       switch symbol {
+      case "0"..."9": count = min(count * 10 + Int(symbol.value - 0x30), 1_000_000)
       case ".": stack.append(rest.next() ?? .null)
       case "d", "r":
         guard let last = stack.popLast() else { return .null }
@@ -26,6 +29,17 @@ enum ValueArithmetic {
         let arguments = Array(stack.suffix(function.parameters.count))
         stack.removeLast(arguments.count)
         stack.append(function.apply(arguments))
+      case "A"..."Z":
+        if let cast = ValueCast(rawValue: symbol) {
+          guard let last = stack.popLast() else { return .null }
+          stack.append(cast.apply(last))
+        } else {
+          guard let function = CollectionFunction.bySymbol[symbol], count <= stack.count else { return .null }
+          let values = Array(stack.suffix(count))
+          stack.removeLast(count)
+          stack.append(function.apply(values, areNumbers: true))
+          count = 0
+        }
       default:
         guard let right = stack.popLast(), let left = stack.popLast() else { return .null }
         if symbol == "?" {
@@ -56,6 +70,23 @@ enum ValueArithmetic {
     // An infinite result is right when an operand was infinite.
     let overflows = value.isInfinite && a.isFinite && b.isFinite
     return value.isNaN || overflows ? .null : .real(value)
+  }
+
+  /// Returns a whole number next to a number, in its own type; nil for what is not a number.
+  static func rounded(_ value: SQLValue, _ rule: FloatingPointRoundingRule) -> SQLValue {
+    switch value {
+    case .integer: return value
+    case .real(let number): return .real(number.rounded(rule))
+    case .text:
+      guard let number = DecimalText(value) else { return .null }
+      let whole = number.truncated
+      if whole == number || rule == .towardZero || (rule == .up) == number.isNegative {
+        return .text(whole.text)
+      }
+      let one = DecimalText(.integer(number.isNegative ? -1 : 1)) ?? DecimalText()
+      return .text(DecimalText.sum(whole, and: one).text)
+    case .null, .blob: return .null
+    }
   }
 
   /// Converts a number to a Decimal or a Double; nil for what is not a number.

@@ -119,6 +119,37 @@ final class Event: ManagedObject {
     #expect(try context.fetch(Event.self).where("at > '2024-05-01'").sql.text.contains("\"at\" > ?"))
   }
 
+  @Test func `a date that is cast to a text is Foundation's text, and that text is the date again`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(Schema { Entity(Event.self) })
+    var random = SeededGenerator(seed: 11)
+    let range = -62_135_596_800 * 8...253_402_300_799 * 8
+    // Days around the ends of years and of February, and any moments, in eighths of a second: doubles have
+    // these exactly.
+    let days = [1, 1899, 1900, 1999, 2000, 2003, 2023, 2096].flatMap { year in
+      [58, 59, 60, 364, 365].map { ((year - 1970) * 31_556_952 + $0 * 86_400) * 8 }
+    }
+    let moments = (days + (0..<150).map { _ in Int.random(in: range, using: &random) }).filter(range.contains)
+    try await temporary.store.write { context in
+      for (number, moment) in moments.enumerated() {
+        context.insert(Event.self) {
+          ($0.number, $0.at) = (number, Date(timeIntervalSince1970: Double(moment) / 8))
+        }
+      }
+    }
+    let context = temporary.store.makeContext()
+    let events = context.fetch(Event.self)
+    #expect(try events.where("CAST(CAST(at, 'String'), 'Date') == at").count() == moments.count)
+    // Before 1582-10-15 Foundation's text is in the Julian calendar.
+    for (number, moment) in moments.enumerated() where moment >= -12_219_292_800 * 8 {
+      let style = Date.ISO8601FormatStyle(includingFractionalSeconds: moment % 8 != 0)
+      let text = style.format(Date(timeIntervalSince1970: Double(moment) / 8))
+      #expect(
+        try events.where("number == %d AND CAST(at, 'String') == %@", number, text).count() == 1, "\(text)")
+    }
+  }
+
   @Test(arguments: [
     "", "yesterday", "2024", "2024-05", "2024-5-1", "2024-13-01", "2024-02-30", "2023-02-29", "2024-00-10",
     "2024-05-01T", "2024-05-01T12:00:00", "2024-05-01T24:00:00Z", "2024-05-01T12:60Z", "2024-05-01T12:00:60Z",

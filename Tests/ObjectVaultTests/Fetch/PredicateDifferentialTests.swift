@@ -54,15 +54,21 @@ import Testing
     #expect(seen.comparisons == Set(ComparisonOperator.allCases))
     #expect(seen.calculations == Set(ArithmeticOperator.allCases))
     #expect(seen.functions == Set(PredicateFunction.allCases))
+    #expect(seen.collections == Set(CollectionFunction.allCases))
+    #expect(seen.casts == [.string, .int, .double, .decimal])
+    #expect(seen.hasList && seen.hasConditional && seen.hasDistinct && seen.hasFiltered)
     #expect(seen.quantifiers == Set(Quantifier.allCases))
   }
 
   @Test func `the format language has the name of each function`() throws {
     for function in PredicateFunction.allCases {
-      let format = "\(function.rawValue.uppercased())(title) == 3"
+      let count = function == .raise ? 2 : 1
+      let format =
+        "\(function.rawValue.uppercased())(\([String](repeating: "title", count: count).joined(separator: ", "))) == 3"
       let operand = PredicateOperand.path(PropertyPath(["title"]))
       let three = PredicateOperand.value(PredicateValue(type: .int, stored: .integer(3)))
-      let node = PredicateNode.comparison(.call(function, [operand]), .equal, three, [])
+      let operands = [PredicateOperand](repeating: operand, count: count)
+      let node = PredicateNode.comparison(.call(function, operands), .equal, three, [])
       #expect(try PredicateNode(format: format) == node)
       #expect(try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node)) == node)
     }
@@ -147,7 +153,7 @@ import Testing
         let way = ways.randomElement(using: &random) ?? ways[0]
         let inner =
           Int.random(in: 0..<5, using: &random) == 0
-          ? number(&random) : text(.path(PropertyPath(depth: 1, [way.1])), &random)
+          ? number(&random, isOuter: false) : text(.path(PropertyPath(depth: 1, [way.1])), &random)
         return .quantified(
           quantifier, PropertyPath(way.0), Bool.random(using: &random) ? inner : .not(inner))
       default: break
@@ -178,9 +184,65 @@ import Testing
       .call(.absolute, [.arithmetic(.path(rating), .subtract, .value(real(2)))]),
       .call(.length, [.path(PropertyPath(["title"]))]),
       .arithmetic(.call(.length, [.path(PropertyPath(["author", "nick"]))]), .add, .path(age)),
+      .call(.floor, [.path(rating)]), .call(.ceiling, [.path(price)]), .call(.trunc, [.path(price)]),
+      .call(.floor, [.path(price)]), .call(.squareRoot, [.path(age)]), .call(.logarithm, [.path(year)]),
+      .call(.naturalLogarithm, [.path(rating)]), .call(.exponential, [.path(rating)]),
+      .call(.raise, [.path(rating), .value(integer(2))]),
+      .cast(.path(rating), .int), .cast(.path(price), .int), .cast(.path(price), .double),
+      .cast(.path(age), .decimal), .cast(.path(PropertyPath(["title"])), .int),
+      .list(.maximum, [.path(rating), .path(age)]), .list(.minimum, [.path(price), .path(age), .path(year)]),
+      .list(.sum, [.path(price), .path(age)]), .list(.count, [.path(price), .path(rating)]),
+      .list(.average, [.path(age), .count(PropertyPath(["genres"]))]), .list(.sum, [.path(rating)]),
+      .conditional(
+        .comparison(.path(year), .greater, .value(integer(10)), []), .path(rating), .path(age)),
       .arithmetic(.path(rating), .add, .value(real(0.5))), .coalesce(.path(rating), .value(real(1.5))),
       .coalesce(.path(price), .value(integer(0))),
     ]
+  }()
+
+  /// Functions of members, by paths with a to-one in front, through several to-manys, and with conditions
+  /// that use the fetched object. Their depths are those of conditions on the fetched object.
+  private static let outer: [PredicateOperand] = {
+    let (mates, genres) = (PropertyPath(["author", "books"]), PropertyPath(["genres"]))
+    let year = PredicateOperand.path(PropertyPath(depth: 1, ["year"]))
+    let others = PredicateNode.comparison(year, .less, .path(PropertyPath(["year"])), [])
+    let rich = PredicateNode.comparison(
+      .path(PropertyPath(depth: 1, ["price"])), .greater, .value(integer(5)), [])
+    let choice = PredicateOperand.conditional(
+      .quantified(
+        .any, genres,
+        .comparison(.path(PropertyPath(depth: 1, ["name"])), .equal, .path(PropertyPath(["title"])), [])),
+      .path(PropertyPath(["year"])), .count(mates))
+    return [
+      MemberAggregate(.count, of: PropertyPath(["author", "books", "genres"])),
+      MemberAggregate(.count, of: PropertyPath(["genres", "books"])),
+      MemberAggregate(.count, of: mates, where: others), MemberAggregate(.sum, of: mates, value: ["year"]),
+      MemberAggregate(.sum, of: mates, value: ["rating"]), MemberAggregate(.sum, of: mates, value: ["price"]),
+      MemberAggregate(.sum, of: PropertyPath(["genres", "books", "author", "age"])),
+      MemberAggregate(.average, of: mates, value: ["year"], where: rich),
+      MemberAggregate(.average, of: PropertyPath(["genres", "books"]), value: ["author", "age"]),
+      MemberAggregate(.minimum, of: mates, value: ["price"]),
+      MemberAggregate(.maximum, of: PropertyPath(["genres", "books"]), value: ["rating"], where: others),
+      MemberAggregate(.maximum, of: mates, value: ["year"], where: .not(rich)),
+      MemberAggregate(.median, of: mates, value: ["year"]),
+      MemberAggregate(.mode, of: mates, value: ["price"]),
+      MemberAggregate(.deviation, of: mates, value: ["rating"]),
+      MemberAggregate(.count, of: PropertyPath(["genres", "books", "title"]), isDistinct: true),
+      MemberAggregate(.sum, of: PropertyPath(["genres", "books"]), value: ["price"], isDistinct: true),
+      MemberAggregate(
+        .count, of: PropertyPath(["genres", "books"]),
+        where: .quantified(
+          .any, PropertyPath(depth: 1, ["genres"]),
+          .comparison(
+            .path(PropertyPath(depth: 2, ["name"])), .beginsWith,
+            .value(PredicateValue(type: .string, stored: .text("p"))), []))),
+      MemberAggregate(
+        .count, of: genres,
+        where: .comparison(
+          .aggregate(MemberAggregate(.maximum, of: PropertyPath(depth: 1, ["books"]), value: ["year"])),
+          .greater,
+          .path(PropertyPath(["year"])), [])),
+    ].map { .aggregate($0) } + [choice]
   }()
 
   private static let constants: [PredicateValue] = [
@@ -190,8 +252,13 @@ import Testing
     decimal("100.250"), decimal("9007199254740993.5"), decimal("9007199254740992"), .null,
   ]
 
-  private static func number(_ random: inout SeededGenerator) -> PredicateNode {
-    let operand = { (random: inout SeededGenerator) in numbers.randomElement(using: &random) ?? numbers[0] }
+  private static func number(_ random: inout SeededGenerator, isOuter: Bool = true) -> PredicateNode {
+    let operand = { (random: inout SeededGenerator) -> PredicateOperand in
+      if isOuter, Int.random(in: 0..<5, using: &random) == 0 {
+        return outer.randomElement(using: &random) ?? outer[0]
+      }
+      return numbers.randomElement(using: &random) ?? numbers[0]
+    }
     let constant = { (random: inout SeededGenerator) in
       PredicateOperand.value(constants.randomElement(using: &random) ?? .null)
     }
@@ -212,6 +279,12 @@ import Testing
     switch Int.random(in: 0..<12, using: &random) {
     case 0: path = .call(.lowercase, [path])
     case 1: path = .call(.uppercase, [path])
+    case 3: path = .call(.canonical, [path])
+    case 4: path = .cast(.path(PropertyPath(["year"])), .string)
+    case 5:
+      path = .conditional(
+        .comparison(.path(PropertyPath(["year"])), .less, .value(integer(1999)), []), path,
+        .path(PropertyPath(["title"])))
     case 2: path = .call(.uppercase, [.coalesce(path, .call(.lowercase, [.path(PropertyPath(["title"]))]))])
     default: break
     }
@@ -224,6 +297,10 @@ import Testing
     if Int.random(in: 0..<8, using: &random) == 0 {
       return .isIn(path, [value, .path(PropertyPath(["author", "nick"]))], options)
     }
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      let pattern = ["[A-Za-z]+", ".*II", "Ann!?|The Watch"].randomElement(using: &random) ?? ".*II"
+      return .comparison(path, .matches, .value(PredicateValue(type: .string, stored: .text(pattern))), [])
+    }
     let kinds: [ComparisonOperator] = [
       .contains, .beginsWith, .endsWith, .like, .equal, .notEqual, .less, .greaterOrEqual,
     ]
@@ -235,36 +312,33 @@ import Testing
     var comparisons: Set<ComparisonOperator> = []
     var calculations: Set<ArithmeticOperator> = []
     var functions: Set<PredicateFunction> = []
+    var collections: Set<CollectionFunction> = []
+    var casts: Set<AttributeType> = []
+    var (hasList, hasConditional, hasDistinct, hasFiltered) = (false, false, false, false)
     var quantifiers: Set<Quantifier> = []
 
     mutating func note(_ node: PredicateNode) {
-      switch node {
-      case .constant: break
-      case .and(let parts), .or(let parts): for part in parts { note(part) }
-      case .not(let inner): note(inner)
-      case .truth(let operand): note(operand)
-      case .comparison(let left, let comparison, let right, _):
-        comparisons.insert(comparison)
-        for operand in [left, right] { note(operand) }
-      case .between(let operand, let low, let high): for each in [operand, low, high] { note(each) }
-      case .isIn(let operand, let list, _): for each in [operand] + list { note(each) }
-      case .quantified(let quantifier, _, let inner):
-        quantifiers.insert(quantifier)
-        note(inner)
-      }
+      if case .comparison(_, let comparison, _, _) = node { comparisons.insert(comparison) }
+      if case .quantified(let quantifier, _, _) = node { quantifiers.insert(quantifier) }
+      for operand in node.operands { note(operand) }
+      for condition in node.conditions { note(condition) }
     }
 
     mutating func note(_ operand: PredicateOperand) {
       switch operand {
-      case .value, .variable, .path, .count: break
-      case .arithmetic(let left, let operation, let right):
-        calculations.insert(operation)
-        for operand in [left, right] { note(operand) }
-      case .call(let function, let arguments):
-        functions.insert(function)
-        for operand in arguments { note(operand) }
-      case .coalesce(let first, let second): for operand in [first, second] { note(operand) }
+      case .value, .variable, .path, .count, .coalesce: break
+      case .arithmetic(_, let operation, _): calculations.insert(operation)
+      case .call(let function, _): functions.insert(function)
+      case .list: hasList = true
+      case .conditional: hasConditional = true
+      case .cast(_, let type): casts.insert(type)
+      case .aggregate(let members):
+        collections.insert(members.function)
+        hasDistinct = hasDistinct || members.isDistinct
+        hasFiltered = hasFiltered || members.condition != .constant(true)
       }
+      for part in operand.parts { note(part) }
+      if let condition = operand.condition { note(condition) }
     }
   }
 

@@ -17,6 +17,7 @@ extension PlainObject: PredicateSubject {
   func value(of attribute: String) -> SQLValue { values[attribute] ?? .null }
   func target(of relationship: String) -> PlainObject? { one[relationship] }
   func members(of relationship: String) -> [PlainObject] { many[relationship] ?? [] }
+  func isOne(of entities: Set<String>) -> Bool { false }
 }
 
 /// Evaluates predicates on an object and its members.
@@ -60,7 +61,7 @@ struct PredicateEvaluation {
   private func members(_ path: PropertyPath) -> ([PlainObject], [String]) {
     var names = (scopes[path.depth].prefix + path.names)[...]
     var objects = [scopes[path.depth].object]
-    let last = names.lastIndex { ["genres", "books", "loans", "members"].contains($0) } ?? names.startIndex
+    let last = names.lastIndex { Self.toManys.contains($0) } ?? names.startIndex
     while names.startIndex <= last, let name = names.popFirst() {
       objects = objects.flatMap { object in object.many[name] ?? object.one[name].map { [$0] } ?? [] }
     }
@@ -76,15 +77,103 @@ struct PredicateEvaluation {
       guard let last = names.last else { return .integer(scopes[path.depth].object.id) }
       guard let object = owner(scopes[path.depth].object, names.dropLast()) else { return .null }
       return object.values[last] ?? .null
-    case .count(let path):
-      let names = scopes[path.depth].prefix + path.names
-      guard let object = owner(scopes[path.depth].object, names.dropLast()) else { return .null }
-      return .integer(Int64(object.many[names.last ?? ""]?.count ?? 0))
+    case .count(let path): return aggregate(MemberAggregate(.count, of: path))
+    case .aggregate(let members): return aggregate(members)
+    case .list(let function, let elements): return collect(function, elements.map(value), isDistinct: false)
+    case .conditional(let test, let first, let second): return value(holds(test) ? first : second)
+    case .cast(let inner, let type): return cast(value(inner), to: type)
     case .arithmetic(let left, let operation, let right):
       return calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return call(function, arguments.map(value))
     case .coalesce(let first, let second): return value(first).isNull ? value(second) : value(first)
     }
+  }
+
+  // MARK: Members and lists
+
+  private static let toManys: Set<String> = ["genres", "books", "loans", "members"]
+
+  private func aggregate(_ aggregate: MemberAggregate) -> SQLValue {
+    let names = scopes[aggregate.path.depth].prefix + aggregate.path.names
+    let front = names.prefix { !Self.toManys.contains($0) }
+    guard owner(scopes[aggregate.path.depth].object, front) != nil else { return .null }
+    let (objects, rest) = members(aggregate.path)
+    let inner = objects.map { object -> PredicateEvaluation in
+      var copy = self
+      copy.scopes.append((object, rest))
+      return copy
+    }.filter { $0.holds(aggregate.condition) }
+    if aggregate.function == .count, !aggregate.isDistinct { return .integer(Int64(inner.count)) }
+    let values = inner.map { $0.value(.path(PropertyPath(depth: scopes.count, aggregate.value))) }
+    return collect(aggregate.function, values, isDistinct: aggregate.isDistinct)
+  }
+
+  private func collect(_ function: CollectionFunction, _ values: [SQLValue], isDistinct: Bool) -> SQLValue {
+    let areTexts = values.contains { if case .text(let text) = $0 { number(text) == nil } else { false } }
+    var found = values.filter { !$0.isNull }
+    if isDistinct {
+      found =
+        areTexts
+        ? Set(found.compactMap(\.string).map { Array($0.utf8) }).map {
+          .text(String(decoding: $0, as: UTF8.self))
+        }
+        : Dictionary(found.map { (exact($0), $0) }, uniquingKeysWith: { first, _ in first }).map(\.value)
+    }
+    if function == .count { return .integer(Int64(found.count)) }
+    found.sort { exact($0) < exact($1) }
+    let doubles = found.map { double($0) }
+    let areDecimals = found.contains { $0.string != nil }
+    let areReals = found.contains { if case .real = $0 { true } else { false } }
+    guard let least = found.first, let greatest = found.last else {
+      return function == .sum ? .integer(0) : .null
+    }
+    let mean = doubles.reduce(0, +) / Double(doubles.count)
+    switch function {
+    case .sum where areDecimals: return .text("\(found.map(exact).reduce(0, +))")
+    case .sum where areReals: return .real(doubles.reduce(0, +))
+    case .sum: return .integer(found.compactMap(\.int64).reduce(0, +))
+    case .average: return .real(mean)
+    case .minimum: return least
+    case .maximum: return greatest
+    case .median:
+      let half = doubles.count / 2
+      return .real(doubles.count % 2 == 1 ? doubles[half] : (doubles[half - 1] + doubles[half]) / 2)
+    case .mode:
+      let counts = Dictionary(grouping: found) { exact($0) }.mapValues(\.count)
+      return found.first { counts[exact($0)] == counts.values.max() } ?? .null
+    case .deviation:
+      let squares = doubles.map { pow($0 - mean, 2) }.sorted()
+      return .real(sqrt(squares.reduce(0, +) / Double(squares.count)))
+    case .count: return .null
+    }
+  }
+
+  private func double(_ value: SQLValue) -> Double { value.double ?? Double(value.string ?? "") ?? 0 }
+
+  private func cast(_ value: SQLValue, to type: AttributeType) -> SQLValue {
+    if value.isNull { return .null }
+    switch (type, value) {
+    case (.string, .integer(let number)): return .text(String(number))
+    case (.int, .text(let text)) where number(text) == nil: return .null
+    case (.int, .real(let number)): return .integer(Int64(number))
+    case (.int, _):
+      var (number, whole) = (exact(value), Decimal())
+      NSDecimalRound(&whole, &number, 0, number < 0 ? .up : .down)
+      return .integer((whole as NSDecimalNumber).int64Value)
+    case (.double, _): return .real(double(value))
+    case (.decimal, _): return .text("\(exact(value))")
+    default: return value
+    }
+  }
+
+  private func whole(_ value: SQLValue, _ up: (Decimal) -> Bool, _ rule: FloatingPointRoundingRule)
+    -> SQLValue
+  {
+    if case .real(let number) = value { return .real(number.rounded(rule)) }
+    guard case .text = value else { return value }
+    var (number, result) = (exact(value), Decimal())
+    NSDecimalRound(&result, &number, 0, up(number) ? .up : .down)
+    return .text("\(result)")
   }
 
   private func owner(_ object: PlainObject, _ names: ArraySlice<String>) -> PlainObject? {
@@ -127,6 +216,16 @@ struct PredicateEvaluation {
   /// Changes the case of the generator's letters by a table, and not by the library's functions.
   private func call(_ function: PredicateFunction, _ arguments: [SQLValue]) -> SQLValue {
     switch (function, arguments[0]) {
+    case (_, .null): return .null
+    case (.canonical, .text(let text)): return .text(fold(text, [.caseInsensitive, .diacriticInsensitive]))
+    case (.squareRoot, let value): return double(value) < 0 ? .null : .real(sqrt(double(value)))
+    case (.logarithm, let value): return double(value) <= 0 ? .null : .real(log10(double(value)))
+    case (.naturalLogarithm, let value): return double(value) <= 0 ? .null : .real(log(double(value)))
+    case (.exponential, let value): return exp(double(value)).isInfinite ? .null : .real(exp(double(value)))
+    case (.raise, let value): return .real(pow(double(value), double(arguments[1])))
+    case (.ceiling, let value): return whole(value, { _ in true }, .up)
+    case (.floor, let value): return whole(value, { _ in false }, .down)
+    case (.trunc, let value): return whole(value, { $0 < 0 }, .towardZero)
     case (.lowercase, .text(let text)):
       return .text(mapped(text, letters: ["Ä": "ä", "ẞ": "ß"]) { (65...90).contains($0) ? $0 + 32 : $0 })
     case (.uppercase, .text(let text)):
@@ -156,6 +255,7 @@ struct PredicateEvaluation {
   ) -> Bool {
     if comparison == .notEqual { return !compare(left, .equal, to: right, options: options) }
     if left.isNull || right.isNull { return comparison == .equal && left.isNull && right.isNull }
+    if comparison == .matches, case .text(let a) = left, case .text(let b) = right { return matches(a, b) }
     if case .text(let a) = left, case .text(let b) = right, number(a) == nil || number(b) == nil {
       return strings(fold(a, options), comparison, to: fold(b, options))
     }
@@ -206,7 +306,19 @@ struct PredicateEvaluation {
     case .endsWith: return left.reversed().starts(with: right.reversed())
     case .contains: return right.isEmpty || left.indices.contains { left[$0...].starts(with: right) }
     case .like: return like(left[...], pattern: right[...])
+    case .matches: return matches(a, b)
     case .notEqual: return left != right
+    }
+  }
+
+  /// Knows the regular expressions of the generator.
+  private func matches(_ text: String, _ pattern: String) -> Bool {
+    switch pattern {
+    case "[A-Za-z]+":
+      !text.isEmpty && text.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
+    case ".*II": text.hasSuffix("II")
+    case "Ann!?|The Watch": ["Ann", "Ann!", "The Watch"].contains(text)
+    default: false
     }
   }
 

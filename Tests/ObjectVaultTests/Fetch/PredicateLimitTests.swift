@@ -171,6 +171,45 @@ import Testing
     }
   }
 
+  @Test func `subqueries, choices and functions at the limits run`() async throws {
+    @Sendable func subquery(_ levels: Int, _ leaf: String) -> String {
+      (0..<levels).reversed().reduce(leaf) { inner, level in
+        let path = level == 0 ? "genres" : "$x\(level - 1).\(level % 2 == 0 ? "genres" : "books")"
+        return "SUBQUERY(\(path), $x\(level), $x\(level) != nil AND (\(inner))).@count == 1"
+      }
+    }
+    @Sendable func ternary(_ levels: Int, _ leaf: String) -> String {
+      (0..<levels).reduce(leaf) { inner, level in "TERNARY(\(inner), year, \(level)) == rating" }
+    }
+    let most = PredicateError.maximumMemberDepth
+    let deep = PredicateError.maximumDepth
+    try await run(subquery(most, "year == 1"))
+    try await run("NOT " + subquery(most, repeated("(", 4) + "author.nick LIKE[cd] 'a*'" + repeated(")", 4)))
+    try await run(ternary(deep / 4 - 1, "year == 1"))
+    try await run("NOT " + ternary(deep / 4 - 1, "author.nick LIKE[cd] 'a*'"))
+    try await run(subquery(2, ternary(3, "$x1.title == title")))
+    try await run(
+      repeated("abs(", PredicateError.maximumCalls) + "year" + repeated(")", PredicateError.maximumCalls)
+        + " > 1")
+    try await run("max(" + repeated("year, ", PredicateError.maximumOperands - 3) + "1) > 1")
+    try await run("year IN {" + repeated("author.books.@sum.year, ", 30) + "1}")
+    await expectPredicateError("nested deeper") { try $0.where(subquery(most + 1, "year == 1")) }
+    await expectPredicateError("nested deeper") { try $0.where(ternary(deep / 4, "year == 1")) }
+    await expectPredicateError("nested deeper") {
+      try $0.where("author.books.@sum.year > 1 AND " + subquery(most, "$x3.genres.@max.name == 'x'"))
+    }
+    await expectPredicateError("operands") {
+      try $0.where("sum(" + String(repeating: "1, ", count: 200) + "1) > 1")
+    }
+    for format in [
+      repeated("SUBQUERY(genres, $x, ", 3000), repeated("TERNARY(", 8000), repeated("sum(", 15_000),
+      repeated("CAST(", 12_000), repeated("x[0].", 12_000), repeated("max(1, ", 9000),
+      repeated("2 ** ", 13_000) + "2",
+    ] {
+      await expectPredicateError(" ") { try $0.where(format) }
+    }
+  }
+
   @Test func `decoding a tree that is too deep throws, even on a small stack`() async throws {
     let path = #"{"path":{"_0":{"depth":0,"names":["year"]}}}"#
     let sum = #"{"arithmetic":{"_0":\#(path),"_1":"+","_2":"#
@@ -180,6 +219,17 @@ import Testing
       (#"{"truth":{"_0":"#, sum, path, "}}", "}}"),
       (#"{"truth":{"_0":"#, #"{"coalesce":{"_0":\#(path),"_1":"#, path, "}}", "}}"),
       (#"{"truth":{"_0":"#, #"{"call":{"_0":"length","_1":["#, path, "]}}", "}}"),
+      (#"{"truth":{"_0":"#, #"{"list":{"_0":"sum","_1":["#, path, "]}}", "}}"),
+      (#"{"truth":{"_0":"#, #"{"cast":{"_1":"int","_0":"#, path, "}}", "}}"),
+      (
+        "", #"{"truth":{"_0":{"conditional":{"_1":\#(path),"_2":\#(path),"_0":"#,
+        #"{"constant":{"_0":true}}"#, "}}}}", ""
+      ),
+      (
+        "",
+        #"{"truth":{"_0":{"aggregate":{"_0":{"function":"sum","value":[],"isDistinct":false,"path":{"depth":0,"names":[]},"condition":"#,
+        #"{"constant":{"_0":true}}"#, "}}}}}", ""
+      ),
     ] {
       for depth in [101, 150, 200, 245, 2_000] {
         let text = start + repeated(open, depth) + leaf + repeated(close, depth) + end
@@ -207,6 +257,12 @@ import Testing
       .between(.arithmetic(year, .remainder, .value(.id(3, of: "Author"))), year, year),
       .isIn(year, [.value(one), .value(.null), .variable("x")], []), .truth(.call(.length, [year])),
       .quantified(.none, PropertyPath(["genres"]), .constant(false)),
+      .truth(.conditional(.truth(year), .list(.median, [year]), .cast(year, .date))),
+      .truth(
+        .aggregate(
+          MemberAggregate(
+            .deviation, of: PropertyPath(["genres", "books"]), value: ["year"], isDistinct: true,
+            where: .comparison(year, .matches, year, [])))),
     ])
     #expect(try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node)) == node)
     for text in [
@@ -269,6 +325,10 @@ import Testing
       repeated("(", 40) + "year ==", repeated("(", 40) + "year CONATINS 3" + repeated(")", 40),
       "year == 1 " + repeated("AND (year == 1) ", 900), "title IN {" + repeated("'x', ", 12_000),
       "title == " + repeated("ａ", 20_000), repeated("(year + ", 45), repeated("x.", 30_000),
+      repeated("sum(", 30) + "1" + repeated(", 2)", 30) + " > 1", repeated("max(1, ", 30),
+      repeated("TERNARY(x == 1, ", 30),
+      repeated("SUBQUERY(", 30) + "x", "a" + repeated(":a", 20_000), repeated("a[", 20_000),
+      repeated("0x1 + ", 8_000),
     ]
     for text in texts {
       let time = threadTime { _ = try? PredicateNode(format: text) }

@@ -123,6 +123,57 @@ import Testing
       #Predicate { book in book.genres.contains { genre in genre.name == "crime" && book.year > 1990 } })
   }
 
+  @Test func `choices in a #Predicate give Foundation's results`() throws {
+    try check(#Predicate { ($0.year > 1990 ? $0.year : 3) == 3 })
+    try check(#Predicate { ($0.rating == nil ? "none" : $0.title) == "none" })
+    try check(#Predicate { $0.year > 1990 ? $0.title == "x" : $0.title == "Rain" })
+    try check(#Predicate { ($0.author == nil ? 1 : 2) * 10 == 20 })
+    let (low, high) = (1980, 2000)
+    try check(#Predicate { $0.year > ($0.genres.isEmpty ? low : high) })
+  }
+
+  @Test func `filtered members in a #Predicate give Foundation's results`() throws {
+    try check(#Predicate { $0.genres.filter { $0.name != "poem" }.count > 1 })
+    try check(#Predicate { $0.genres.filter { $0.name.contains("e") }.count == 1 })
+    try check(#Predicate { $0.genres.filter { $0.name == "poem" }.isEmpty })
+    try check(#Predicate { $0.genres.filter { $0.name != "poem" }.contains { $0.name == "novel" } })
+    try check(#Predicate { $0.genres.filter { $0.name != "poem" }.allSatisfy { $0.name == "crime" } })
+    try check(#Predicate { $0.genres.filter { $0.name != "poem" }.filter { $0.name != "crime" }.count == 1 })
+    try check(
+      #Predicate { book in
+        book.genres.filter { genre in genre.books.filter { $0.year > book.year }.count > 10 }.count > 1
+      })
+  }
+
+  @Test func `the least and the greatest captured value in a #Predicate give Foundation's results`() throws {
+    let (years, titles) = ([1985, 1975, 1999], ["Rain", "x"])
+    try check(#Predicate { $0.year > years.min() ?? 0 && $0.year < years.max() ?? 0 })
+    try check(#Predicate { $0.title == titles.max() ?? "" })
+  }
+
+  @Test func `regular expressions in a #Predicate give Foundation's results`() throws {
+    try check(#Predicate { $0.title.contains(/W.t/) })
+    try check(#Predicate { $0.title.contains(/^Rain\d*$/) })
+    try check(#Predicate { !$0.title.contains(/[0-9]/) })
+    try check(#Predicate { $0.author?.nick?.contains(/(?i)n1/) == true })
+  }
+
+  @Test func `a to-one is compared with an object, an id and nil`() throws {
+    let author = try #require(try context.fetch(Author.self).where("name == 'Author 5'").first())
+    let books = context.fetch(Book.self)
+    #expect(try books.where(\.author, equals: author).all().map(\.author) == [author])
+    #expect(try books.where(\.author, equals: author.id).count() == 1)
+    #expect(try books.where(\.author, equals: nil).count() == 15)
+    let request = try Book.request.where(\.author, equals: author)
+    #expect(try context.fetch(request).one().author === author)
+    let new = context.insert(Author.self) { $0.name = "New" }
+    #expect(try books.where(\.author, equals: new).count() == 0)
+    try #require(try books.where("year == 1970").first()).author = new
+    #expect(try books.where(\.author, equals: new).one().year == 1970)
+    #expect(throws: StoreError.self) { try Book.request.where(\.author, equals: new) }
+    #expect(throws: StoreError.self) { try books.where(\.author, equals: Author()) }
+  }
+
   @Test func `a #Predicate compares objects by their ids`() throws {
     let author = try #require(try context.fetch(Author.self).first()).id
     let books = try context.fetch(Book.self).where(#Predicate { $0.author?.id == author }).all()

@@ -21,10 +21,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("NOT (SUBQUERY(genres, $x, $x.name == 'a') > 0)", 5, "SUBQUERY cannot be used"),
+    ("NOT (SUBQUERY(genres, $x, $x.name == 'a') > 0)", 5, "several values"),
     ("year CONATINS 0", 5, "; did you mean \"CONTAINS\"?"),
     ("(year CONATINS 0)", 6, "; did you mean \"CONTAINS\"?"),
-    ("year == now()", 8, "function"), ("year == 1 title == 'x'", 10, "AND or OR is missing"),
+    ("year == now()", 8, "cannot be compared"), ("title MATCHES 'a('", 14, "not a regular expression"),
+    ("year == 1 AND SUBQUERY(genres, $g, $g.nam == 'x').@count > 1", 35, "did you mean \"name\"?"),
+    ("year == TERNARY(titel == 'x', 1, 2)", 16, "did you mean \"title\"?"),
+    ("author == 'x'", 10, "where(_:equals:)"), ("year == 1 title == 'x'", 10, "AND or OR is missing"),
     ("LIKE == 3", 0, "#LIKE"), ("year == (1 == 2)", 8, "condition"), ("{1} == 2", 0, "list"),
     ("year == # 3", 8, "name of a property"),
     ("year == 1 AND titel == 'x'", 14, "did you mean \"title\"?"),
@@ -34,7 +37,7 @@ import Testing
     ("year + 1 == 2 AND title + 1 == 2", 18, "not a number"),
     ("title == 'x' AND year", 17, "comparison is missing"), ("NOT year", 4, "comparison is missing"),
     ("year == 1 AND year CONTAINS 'x'", 14, "not a string"),
-    ("genres.@count > 1 AND title.@count > 1", 22, "@count"), ("year == 1e999", 8, "outside the range"),
+    ("genres.@count > 1 AND title.@count > 1", 22, "no to-many"), ("year == 1e999", 8, "outside the range"),
   ])
   func `a predicate error states the reason and the position`(
     _ format: String, _ position: Int, _ reason: String

@@ -31,6 +31,22 @@ import Testing
     ("self", "SELF == %@", [ObjectID<Book>(rowID: 2)]), ("true", "TRUEPREDICATE", []),
     ("columns", "title == author.name", []), ("function", "length(title) > 3", []),
     ("function-nested", "lowercase(uppercase(author.nick)) BEGINSWITH 'a'", []),
+    ("subquery", "SUBQUERY(genres, $g, $g.name BEGINSWITH 'c' AND $g.books.@count > 1).@count > 1", []),
+    ("subquery-any", "SUBQUERY(genres, $g, $g.name == title).@count > 0", []),
+    (
+      "subquery-nested",
+      "SUBQUERY(author.books, $b, SUBQUERY($b.genres, $g, $g.name == $b.title).@count == 2).@count == 1", []
+    ),
+    ("sum", "author.books.@sum.year > 4000", []), ("sum-of-decimals", "author.books.@sum.price > 10", []),
+    ("average", "genres.books.@avg.rating >= 2.5", []), ("minimum", "author.books.@min.year == year", []),
+    ("maximum-filtered", "SUBQUERY(author.books, $b, $b.rating != nil).@max.year == year", []),
+    ("count-distinct", "genres.books.@distinctUnionOfObjects.title.@count > 3", []),
+    ("count-of-several-steps", "author.books.genres.@count > 3", []),
+    ("count-of-a-function", "count(author.books) == 1", []),
+    ("list", "max(year, rating, genres.@count) > 3", []),
+    ("ternary", "TERNARY(year > 2000, title, author.name) == 'x'", []),
+    ("cast", "CAST(year, 'String') ENDSWITH '9'", []), ("matches", "title MATCHES[c] '[a-z]+ \\d'", []),
+    ("remainder", "year %% 4 == 0", []), ("power", "year ** 2 > 0x3D0900", []),
     ("function-of-calculation", "abs(year - 2000) + 1 < length(title)", []),
   ]
 
