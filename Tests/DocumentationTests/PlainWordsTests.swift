@@ -10,6 +10,8 @@ import Testing
   private static let unlabelled: [String: Set<String>] = [
     "CipherSQLite/Connection/Connection+Rows.swift": ["query", "cursor"],
     "ObjectVault/Declaration/PropertyWrappers.swift": ["init"],
+    // The members, their property, and the arguments of a format.
+    "ObjectVault/Fetch/ObjectAnnotation.swift": ["average", "maximum", "minimum", "sum"],
     "ObjectVault/Fetch/Fetch+Groups.swift": ["grouped"], "ObjectVault/Fetch/PendingMerge.swift": ["precedes"],
     "ObjectVault/Migration/Difference/SchemaDifference+Operations.swift": ["isUnpaired"],
   ]

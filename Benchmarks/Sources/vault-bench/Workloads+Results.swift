@@ -1,4 +1,4 @@
-// Workloads 23 to 25: groups, the first of each group, and values.
+// Workloads 17 and 23 to 26: a stream, groups, the first of each group, values, and folded searches.
 
 import CFloor
 import CipherSQLite
@@ -128,6 +128,28 @@ let resultSchema = Schema {
     }
   }
 
+  // MARK: 17
+
+  func floorStream() -> Double {
+    var sum = 0
+    let time = seconds {
+      let statement = floor.prepare("SELECT id, _version, text, kind, bytes, sentAt, chat_id FROM Line")
+      while sqlite3_step(statement) == SQLITE_ROW { sum += integer(statement, 4) }
+      sqlite3_finalize(statement)
+    }
+    blackHole(sum)
+    return time
+  }
+
+  func oursStream() async throws -> Double {
+    try await store.read { context in
+      var sum = 0
+      let time = try seconds { try context.fetch(Line.self).forEach { sum += $0.bytes } }
+      blackHole(sum)
+      return time
+    }
+  }
+
   // MARK: 25
 
   func floorValues() -> Double {
@@ -148,6 +170,61 @@ let resultSchema = Schema {
         rows = try context.fetch(Line.self).values(\.text, \.bytes)
       }
       blackHole(rows.count)
+      return time
+    }
+  }
+}
+
+final class Note: ManagedObject {
+  @Attribute var text: String
+}
+
+/// A store of texts of 40 to 400 characters. In one of eight texts some letters have marks.
+@MainActor final class TextBench {
+  private static let words = [
+    "river", "Mountain", "the", "Of", "letter", "COMPUTER", "garden", "a", "Window",
+  ]
+  private static let marked = ["naïve", "Straße", "Übung", "élan", "façade"]
+  private let folder: URL
+  private let store: Store
+
+  init(texts: Int) async throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    store = try await Store.open(
+      at: folder.appendingPathComponent("texts.store"), key: .raw(rawKey),
+      schema: Schema { Entity(Note.self) },
+      migrations: .creatingSchema)
+    let context = store.makeContext()
+    for number in 0..<texts {
+      context.insert(Note.self) { note in
+        let length = 40 + number * 7919 % 361
+        var (text, seed) = ("", number)
+        while text.utf8.count < length {
+          seed = seed &* 31 &+ 7
+          let words = number % 8 == 0 && seed % 5 == 0 ? Self.marked : Self.words
+          text += words[abs(seed) % words.count] + " "
+        }
+        note.text = text + (number % 100 == 0 ? "Zebra" : "")
+      }
+    }
+    try context.save()
+  }
+
+  isolated deinit {
+    store.close()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Counts the texts that contain a word.
+  /// - Parameter options: What the search ignores: `""` or `"[cd]"`.
+  func contains(_ options: String) async throws -> Double {
+    try await store.read { context in
+      var count = 0
+      let time = try seconds {
+        count = try context.fetch(Note.self).where("text CONTAINS\(options) 'zebra'").count()
+      }
+      blackHole(count)
       return time
     }
   }

@@ -126,7 +126,9 @@ let manyFloor =
 let graph =
   (only.isEmpty || !only.isDisjoint(with: [8, 10, 11])) ? try await GraphBench(posts: rows(100_000)) : nil
 let grouped =
-  (only.isEmpty || !only.isDisjoint(with: [23, 24, 25])) ? try await ResultBench(lines: rows(500_000)) : nil
+  (only.isEmpty || !only.isDisjoint(with: [17, 23, 24, 25]))
+  ? try await ResultBench(lines: rows(500_000)) : nil
+let texts = (only.isEmpty || only.contains(26)) ? try await TextBench(texts: rows(50_000)) : nil
 // A value that no row has at first, so that each row is changed.
 var stamp = 1_000_000
 let chains = bench.folder.appendingPathComponent("Chain")
@@ -233,6 +235,16 @@ let workloads = [
     grouped?.floorValues() ?? .nan
   } ours: {
     try await grouped?.oursValues() ?? .nan
+  },
+  Workload(number: 26, name: "CONTAINS[cd], to CONTAINS", rows: rows(50_000), firstStage: 5, goal: 3) {
+    try await texts?.contains("") ?? .nan
+  } ours: {
+    try await texts?.contains("[cd]") ?? .nan
+  },
+  Workload(number: 17, name: "stream, sum one attribute", rows: rows(500_000), firstStage: 1.3, goal: 1.1) {
+    grouped?.floorStream() ?? .nan
+  } ours: {
+    try await grouped?.oursStream() ?? .nan
   },
   Workload(number: 10, name: "traverse to-ones, prefetched", rows: 10_000, firstStage: 2, goal: 1.1) {
     graph?.floorToOnes() ?? .nan

@@ -47,6 +47,69 @@ extension Connection {
     }
   }
 
+  // Not by the general form, which would make a String of each argument and of the result.
+  /// Registers an SQL function of a text and a number, whose result is a text. For any other arguments the
+  /// result is NULL.
+  /// - Parameters:
+  ///   - name: The function's name in SQL.
+  ///   - body: Appends the UTF-8 bytes of the result to an empty array. The bytes of the text are valid
+  ///     during the call only.
+  /// - Throws: ``SQLError``.
+  package func register(
+    textFunction name: String,
+    _ body: @escaping @Sendable (_ text: UnsafeBufferPointer<UInt8>, Int64, inout [UInt8]) -> Void
+  ) throws {
+    let handle = try unsafe opened()
+    let maker = unsafe Unmanaged.passRetained(unsafe TextMaker(body)).toOpaque()
+    let code = unsafe sqlite3_create_function_v2(
+      handle, name, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, maker,
+      { context, _, values in
+        guard let data = unsafe sqlite3_user_data(context), let text = unsafe textBytes(values?[0]),
+          unsafe sqlite3_value_type(values?[1]) == SQLITE_INTEGER
+        else { return unsafe sqlite3_result_null(context) }
+        let maker = unsafe Unmanaged<TextMaker>.fromOpaque(data).takeUnretainedValue()
+        maker.result.removeAll(keepingCapacity: true)
+        unsafe maker.body(text, sqlite3_value_int64(values?[1]), &maker.result)
+        // The byte after the text gives an empty one an address: no address would be NULL.
+        maker.result.append(0)
+        let count = Int32(maker.result.count - 1)
+        unsafe maker.result.withUnsafeBytes { bytes in
+          let text = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+          unsafe sqlite3_result_text(context, text, count, transientText)
+        }
+        // A long text of the store does not stay in memory.
+        if maker.result.capacity > 65_536 { maker.result = [] }
+      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else { throw error(code, sql: "") }
+    registrations.append { try unsafe $0.register(textFunction: name, body) }
+  }
+
+  /// Registers an SQL function of two texts and a number, whose result is 0 or 1. For any other arguments
+  /// the result is NULL.
+  /// - Parameters:
+  ///   - name: The function's name in SQL.
+  ///   - body: Returns the result. The bytes of the texts are valid during the call only.
+  /// - Throws: ``SQLError``.
+  package func register(
+    textTest name: String,
+    _ body: @escaping @Sendable (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>, Int64) -> Bool
+  ) throws {
+    let handle = try unsafe opened()
+    typealias Test = @Sendable (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>, Int64) -> Bool
+    let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+    let code = unsafe sqlite3_create_function_v2(
+      handle, name, 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, box,
+      { context, _, values in
+        guard let data = unsafe sqlite3_user_data(context), let first = unsafe textBytes(values?[0]),
+          let second = unsafe textBytes(values?[1]), unsafe sqlite3_value_type(values?[2]) == SQLITE_INTEGER
+        else { return unsafe sqlite3_result_null(context) }
+        let test = unsafe Unmanaged<Box<Test>>.fromOpaque(data).takeUnretainedValue().value
+        unsafe sqlite3_result_int(context, test(first, second, sqlite3_value_int64(values?[2])) ? 1 : 0)
+      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else { throw error(code, sql: "") }
+    registrations.append { try unsafe $0.register(textTest: name, body) }
+  }
+
   /// Registers `vault_utf8(value)`: 0 for a text that is not valid UTF-8, otherwise 1. The engine stores
   /// invalid texts without an error.
   ///
@@ -124,6 +187,29 @@ extension Connection {
   package func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }
+}
+
+/// A function that makes texts, with the memory of its last result. Used by one connection, whose thread
+/// runs one call at a time.
+@safe private final class TextMaker {
+  typealias Body = @Sendable (UnsafeBufferPointer<UInt8>, Int64, inout [UInt8]) -> Void
+  let body: Body
+  var result: [UInt8] = []
+
+  init(_ body: @escaping Body) { unsafe self.body = unsafe body }
+}
+
+/// Tells the engine to copy a text before it returns.
+private var transientText: sqlite3_destructor_type {
+  unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+
+/// Returns the bytes of a text; nil for any other value. They are valid as long as the value is.
+private func textBytes(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
+  guard let value = unsafe value, unsafe sqlite3_value_type(value) == SQLITE_TEXT,
+    let bytes = unsafe sqlite3_value_text(value)
+  else { return nil }
+  return unsafe UnsafeBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value)))
 }
 
 private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {

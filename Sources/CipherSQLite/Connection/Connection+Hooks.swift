@@ -1,5 +1,5 @@
-// Callbacks while a connection works: commits, rollbacks, changes, statements with
-// their durations, progress.
+// Callbacks while a connection works: commits, rollbacks, changes, progress. Those for statements are in
+// Connection+Trace.
 
 private import CSQLCipher
 
@@ -54,34 +54,18 @@ extension Connection {
         }, unsafe context)
   }
 
-  /// Sets a closure that receives each statement when it ends, with its duration.
-  /// - Parameters:
-  ///   - showsValues: Whether the text contains the bound values. Default `false`, so that a log does not
-  ///     contain values of an encrypted file in clear.
-  ///   - body: Called on the connection's own thread. It must not use the
-  ///     connection. nil removes the closure.
-  public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {
-    guard let handle = unsafe handle else { return }
-    hooks.trace = body
-    hooks.showsValues = showsValues
-    unsafe sqlite3_trace_v2(
-      handle, body == nil ? 0 : UInt32(SQLITE_TRACE_PROFILE),
-      body == nil
-        ? nil
-        : { _, context, statement, nanoseconds in
-          guard let connection = unsafe connection(context), let statement = unsafe statement,
-            let nanoseconds = unsafe nanoseconds
-          else { return 0 }
-          let raw = OpaquePointer(statement)
-          let seconds = unsafe Double(nanoseconds.assumingMemoryBound(to: Int64.self).pointee) / 1e9
-          var text = unsafe sqlite3_sql(raw).map { unsafe String(cString: $0) } ?? ""
-          if connection.hooks.showsValues, let expanded = unsafe sqlite3_expanded_sql(raw) {
-            text = unsafe String(cString: expanded)
-            unsafe sqlite3_free(expanded)
-          }
-          connection.hooks.trace?(TraceEvent(sql: text, seconds: seconds))
-          return 0
-        }, unsafe context)
+  /// Runs `body`, and returns the rows that it inserted, updated or deleted, as ``onChange(_:)`` reports
+  /// them.
+  package func changedRows(during body: () throws -> Void) rethrows -> [RowChange] {
+    let former = hooks.update
+    var changes: [RowChange] = []
+    onChange { change in
+      changes.append(change)
+      former?(change)
+    }
+    defer { onChange(former) }
+    try body()
+    return changes
   }
 
   /// Sets a closure that is called at regular intervals while statements run. nil removes it.

@@ -23,10 +23,23 @@ public struct RowChange: Sendable, Hashable {
 
 /// A statement that has ended: it ran to its end, failed, or was reset before.
 public struct TraceEvent: Sendable, Hashable {
-  /// The SQL text, with `?` for each value, or with the values if they were requested.
+  /// The SQL text, with `?` for each value, or with the values if they were requested. It never contains a
+  /// key.
   public let sql: String
   /// The time from the first step of the statement until it ended, in seconds.
   public let seconds: Double
+  /// The number of rows that the statement returned, or else the number that it changed, with those that
+  /// triggers and delete rules changed.
+  public let rows: Int
+}
+
+/// What is counted while a statement runs.
+struct RunningStatement {
+  /// The numbers of changed and of received rows when the statement began.
+  let changes: Int
+  let received: Int
+  /// The number of rows that it returned.
+  var rows = 0
 }
 
 /// The closures that the engine's hooks call.
@@ -36,6 +49,8 @@ struct Hooks {
   var update: ((RowChange) -> Void)?
   var trace: ((TraceEvent) -> Void)?
   var showsValues = false
+  /// The statements that run while `trace` is set, by their address.
+  var running: [UInt: RunningStatement] = [:]
   var busy: ((Int) -> Bool)?
   var progress: (() -> Bool)?
   /// Whether the progress handler checks for cancellation.

@@ -97,7 +97,7 @@ internal import Foundation
     for slot in slots {
       let (new, former) = unsafe (cell(slot), RowCell(row: row, slot: slot))
       guard new.tag >= 3 else { continue }
-      guard former.tag >= 3, unsafe former.bytes.count >= new.bytes.count else { return false }
+      guard former.hasBytes, unsafe former.bytes.count >= new.bytes.count else { return false }
     }
     // Mutable in fact: the row lies in memory that its page has allocated.
     let cells = unsafe UnsafeMutableRawPointer(mutating: row)

@@ -137,6 +137,9 @@ package final class RowDelivery {
   /// Whether the functions are registered.
   var isRegistered = false
 
+  /// The number of rows that were received since the connection was opened. Never passed inout.
+  @safe @exclusivity(unchecked) fileprivate(set) var received = 0
+
   /// Registers the functions.
   /// - Returns: The engine's result code.
   func register(on handle: OpaquePointer) -> Int32 {
@@ -177,7 +180,10 @@ private let placeRow: Callback = { context, count, values in
     return unsafe refuse(context)
   }
   // The connection retains the intake as long as the statement exists.
-  let handing = unsafe Unmanaged<RowIntake>.fromOpaque(data)._withUnsafeGuaranteedRef { unsafe $0.handing }
+  let handing = unsafe Unmanaged<RowIntake>.fromOpaque(data)._withUnsafeGuaranteedRef { intake in
+    intake.received &+= 1
+    return unsafe intake.handing
+  }
   guard let handing = unsafe handing else { return unsafe refuse(context) }
   unsafe handing._withUnsafeGuaranteedRef { handing in
     guard handing.columnCount == Int(count) else { return unsafe refuse(context) }

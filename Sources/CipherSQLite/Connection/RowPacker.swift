@@ -27,13 +27,14 @@ package struct RowPacker {
   ///   - statement: A statement that is on a row.
   ///   - firstColumn: The column that goes to `slots[0]`.
   ///   - slots: The slot of each column.
-  ///   - slotCount: The number of slots of the row; those not in `slots` become NULL.
+  ///   - slotCount: The number of slots of the row.
+  ///   - others: The tag of the slots that are not in `slots`: NULL, or ``RowCell/absent``.
   /// - Returns: The address of the row's first cell, in ``page``.
   package mutating func pack(
-    _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
+    _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int, others: UInt8 = 0
   ) -> UnsafeRawPointer {
     var writer = unsafe begin(slotCount)
-    if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
+    if slots.count < slotCount { unsafe memset(writer.start, Int32(others), writer.cells - writer.start) }
     let raw = unsafe statement.raw
     var column = Int32(firstColumn)
     for slot in slots {
@@ -54,12 +55,12 @@ package struct RowPacker {
   /// Packs consecutive columns of a row that is passed inside the engine.
   /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
-    _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int
+    _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int, others: UInt8 = 0
   ) throws -> UnsafeRawPointer {
     // A row is only passed if it has as many columns as its taker expects.
     assert(firstColumn &+ slots.count <= row.columnCount)
     var writer = unsafe begin(slotCount)
-    if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
+    if slots.count < slotCount { unsafe memset(writer.start, Int32(others), writer.cells - writer.start) }
     var column = unsafe row.values + firstColumn
     for slot in slots {
       let value = unsafe column.pointee
@@ -77,10 +78,10 @@ package struct RowPacker {
   /// Packs any columns of the statement's current row.
   /// - Parameter columns: The column for each slot in `slots`.
   package mutating func pack(
-    _ statement: Statement, columns: [Int], slots: [Int], slotCount: Int
+    _ statement: Statement, columns: [Int], slots: [Int], slotCount: Int, others: UInt8 = 0
   ) -> UnsafeRawPointer {
     var writer = unsafe begin(slotCount)
-    unsafe memset(writer.start, 0, writer.cells - writer.start)
+    unsafe memset(writer.start, Int32(others), writer.cells - writer.start)
     let raw = unsafe statement.raw
     for (column, slot) in zip(columns, slots) {
       // The result is ignored: if a text or blob is missing, the statement's next step reports the error.
@@ -93,10 +94,10 @@ package struct RowPacker {
   /// Packs any columns of a row that is passed inside the engine.
   /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
-    _ row: borrowing TakenRow, columns: [Int], slots: [Int], slotCount: Int
+    _ row: borrowing TakenRow, columns: [Int], slots: [Int], slotCount: Int, others: UInt8 = 0
   ) throws -> UnsafeRawPointer {
     var writer = unsafe begin(slotCount)
-    unsafe memset(writer.start, 0, writer.cells - writer.start)
+    unsafe memset(writer.start, Int32(others), writer.cells - writer.start)
     for (column, slot) in zip(columns, slots) where column < row.columnCount {
       let value = unsafe row.values[column]
       guard unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer) else {
@@ -138,11 +139,11 @@ package struct RowPacker {
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     for slot in 0..<slotCount {
       guard let cell = cell(slot) else { continue }
-      if cell.tag < 3 {
-        unsafe writer.put(cell.cell.load(as: Int64.self), tag: cell.tag, at: slot)
-      } else {
+      if cell.hasBytes {
         let bytes = unsafe cell.bytes
         unsafe put(bytes.baseAddress, count: bytes.count, tag: cell.tag, at: slot, in: &writer)
+      } else {
+        unsafe writer.put(cell.cell.load(as: Int64.self), tag: cell.tag, at: slot)
       }
     }
     return unsafe PackedRow(cells: finish(writer), page: page)

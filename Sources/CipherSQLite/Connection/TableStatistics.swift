@@ -19,7 +19,8 @@
 
 /// The planner statistics of a file's tables.
 package struct TableStatistics {
-  /// The indexed columns in which more than half of the rows are nil, by table.
+  /// The indexed columns in which more than half of the rows are nil, by table: of each table that has
+  /// statistics.
   package typealias NilColumns = [SQLName: Set<SQLName>]
 
   let connection: Connection
@@ -68,6 +69,11 @@ package struct TableStatistics {
     try connection.execute("ANALYZE sqlite_master")
     guard isAnnounced, let version = try connection.value("PRAGMA main.schema_version")?.int64 else { return }
     try connection.execute("PRAGMA main.schema_version = \(number: (version + 1) & 0x7FFF_FFFF)")
+  }
+
+  /// Returns the tables whose statistics are missing or out of date, in alphabetical order.
+  package func staleTables() throws -> [String] {
+    try tables().filter { $0.rows >= Self.minimumRows && $0.isStale }.map(\.name)
   }
 
   private func renew(_ table: Table) throws {
@@ -121,6 +127,10 @@ package struct TableStatistics {
     return known
   }
 
+  /// Returns the number of rows of a table that has row ids; an estimate if it exceeds
+  /// ``maximumAnalyzedRows``.
+  package func rows(inTable name: String) throws -> Int { try rows(of: Table(name: name, hasRowID: true)) }
+
   /// Returns the number of rows of a table. For a large table it is estimated from the range of the ids. For
   /// a large table without row ids it is unknown, and 0 is returned.
   private func rows(of table: Table) throws -> Int {
@@ -156,9 +166,10 @@ package struct TableStatistics {
   package func nilColumns() throws -> NilColumns {
     guard try connection.tableExists("sqlite_stat1") else { return [:] }
     var found: NilColumns = [:]
-    let marked = "%\(Self.nilMark)%"
-    for row in try connection.rows("SELECT tbl, idx, stat FROM sqlite_stat1 WHERE stat LIKE \(marked)") {
-      guard let table = row[0].string, let index = row[1].string, let text = row[2].string else { continue }
+    for row in try connection.rows("SELECT tbl, idx, stat FROM sqlite_stat1") {
+      guard let table = row[0].string else { continue }
+      found[SQLName(table), default: []].formUnion([])
+      guard let index = row[1].string, let text = row[2].string, text.contains(Self.nilMark) else { continue }
       let words = text.split(separator: " ").filter { $0.hasPrefix(Self.nilMark) }
       let places = words.flatMap {
         $0.dropFirst(Self.nilMark.count).split(separator: ",").compactMap { Int($0) }

@@ -28,8 +28,8 @@ public final class ConnectionPool: Sendable {
     /// Whether the file keeps statistics of its tables, by which the engine chooses indexes. They are
     /// updated after writes of many rows, and when the pool is closed. Default `false`.
     public var keepsStatistics = false
-    /// Receives the columns in which most rows are NULL, according to the statistics: when the pool is
-    /// opened, and when it has checked the statistics.
+    /// Receives the tables that have statistics, and their columns in which most rows are NULL: when the
+    /// pool is opened, and when it has checked the statistics.
     package var onNilColumns: @Sendable (TableStatistics.NilColumns) -> Void = { _ in }
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }

@@ -15,11 +15,16 @@ public struct Row: Sendable {
   final class Header: Sendable {
     let names: [String]
     let dates: DateStrategy
+    /// Reads a value as a type of the caller's: nil inside if the value is not of the type, nil if it does
+    /// not know the type.
+    let read: (@Sendable (_ type: any Any.Type, _ value: SQLValue) -> Any??)?
     private let indexes: [String: Int]
 
-    init(names: [String], dates: DateStrategy) {
-      self.names = names
-      self.dates = dates
+    init(
+      names: [String], dates: DateStrategy,
+      read: (@Sendable (_ type: any Any.Type, _ value: SQLValue) -> Any??)? = nil
+    ) {
+      (self.names, self.dates, self.read) = (names, dates, read)
       indexes = Dictionary(names.enumerated().map { ($1.asciiLowercased, $0) }) { first, _ in first }
     }
 
@@ -32,6 +37,17 @@ public struct Row: Sendable {
   let header: Header
   /// The values, in the order of the columns.
   public let values: [SQLValue]
+
+  /// Returns rows of values, to be decoded.
+  /// - Parameter read: Reads a value as a type of the caller's: nil inside if the value is not of the type,
+  ///   nil if it does not know the type.
+  package static func rows(
+    _ values: [[SQLValue]], names: [String], dates: DateStrategy,
+    read: @escaping @Sendable (_ type: any Any.Type, _ value: SQLValue) -> Any??
+  ) -> [Row] {
+    let header = Header(names: names, dates: dates, read: read)
+    return values.map { Row(header: header, values: $0) }
+  }
 
   /// The names of the columns, in order.
   public var columnNames: [String] { header.names }

@@ -36,8 +36,15 @@ public import Foundation
     return unsafe UnsafeRawBufferPointer(start: row + offset, count: count)
   }
 
+  /// The tag of a cell whose value was not read with the row.
+  @inlinable package static var absent: UInt8 { 5 }
+
   /// Whether the value is NULL.
   @inlinable public var isNull: Bool { tag == 0 }
+  /// Whether the value was not read with the row. The object reads it before a getter sees it.
+  @inlinable public var isAbsent: Bool { tag == Self.absent }
+  /// Whether the value is a text or a blob.
+  @inlinable var hasBytes: Bool { tag == 3 || tag == 4 }
   /// The integer; nil for any other storage class.
   @inlinable public var int64: Int64? { unsafe tag == 1 ? cell.load(as: Int64.self) : nil }
   /// The real, or the integer as a `Double`; nil for any other storage class.
@@ -52,7 +59,7 @@ public import Foundation
   @inlinable public var string: String? { unsafe tag == 3 ? String(decoding: bytes, as: UTF8.self) : nil }
   /// The bytes; nil for any other storage class.
   public var data: Data? { unsafe tag == 4 ? Data(bytes) : nil }
-  /// The value, copied out of the row.
+  /// The value, copied out of the row; NULL if it was not read.
   public var value: SQLValue {
     switch tag {
     case 1: unsafe .integer(cell.load(as: Int64.self))

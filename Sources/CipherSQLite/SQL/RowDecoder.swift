@@ -97,6 +97,10 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if let known = header.read?(type, value) {
+      if let value = known as? Value { return value }
+      throw mismatch(type)
+    }
     if let convertible = type as? any SQLConvertible.Type {
       return try convert(convertible, to: type)
     }
@@ -107,10 +111,13 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     -> Wanted
   {
     if let converted = Value.from(value, dates: header.dates) as? Wanted { return converted }
+    throw mismatch(type)
+  }
+
+  private func mismatch(_ type: any Any.Type) -> DecodingError {
     let context = DecodingError.Context(
       codingPath: codingPath, debugDescription: "The column holds \(value.storageClass), not \(type).")
-    throw value.isNull
-      ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
+    return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
   }
 
   private func json<Value: Decodable>(_ type: Value.Type) throws -> Value {

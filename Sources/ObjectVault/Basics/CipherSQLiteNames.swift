@@ -8,3 +8,11 @@ public typealias Key = CipherSQLite.Key
 public typealias SQLError = CipherSQLite.SQLError
 /// A stored value: ``/CipherSQLite/SQLValue`` of the layer below.
 public typealias SQLValue = CipherSQLite.SQLValue
+/// SQL text with its values: ``/CipherSQLite/SQL`` of the layer below.
+public typealias SQL = CipherSQLite.SQL
+/// A row of a query in SQL: ``/CipherSQLite/Row`` of the layer below.
+public typealias Row = CipherSQLite.Row
+/// A type whose values SQL can bind and read: ``/CipherSQLite/SQLConvertible`` of the layer below.
+public typealias SQLConvertible = CipherSQLite.SQLConvertible
+/// A statement that has ended: ``/CipherSQLite/TraceEvent`` of the layer below.
+public typealias TraceEvent = CipherSQLite.TraceEvent

@@ -22,6 +22,8 @@ struct ChangeCollector {
   private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
   private var placements: [Member: (old: Int64?, new: Int64?, place: Int)] = [:]
   private var places = 0
+  /// The names of the entities that SQL of the program has changed.
+  var changedBySQL: Set<String> = []
 
   /// A member of an ordered relationship.
   private struct Member: Hashable {
@@ -40,6 +42,7 @@ struct ChangeCollector {
     for row in changes.deleted { delete(row.entity, rowID: row.rowID, values: row.values) }
     for link in changes.linked { self.link(link) }
     for placement in changes.placed { place(placement) }
+    changedBySQL.formUnion(changes.changedBySQL)
   }
 
   /// Adds a new row. Values that are NULL may be omitted.
@@ -92,7 +95,7 @@ struct ChangeCollector {
     placements[key] = old == placement.new ? nil : (old, placement.new, former?.place ?? nextPlace())
   }
 
-  var isEmpty: Bool { entries.isEmpty && links.isEmpty && placements.isEmpty }
+  var isEmpty: Bool { entries.isEmpty && links.isEmpty && placements.isEmpty && changedBySQL.isEmpty }
 
   var changes: ChangeSet {
     var changes = ChangeSet()
@@ -114,6 +117,7 @@ struct ChangeCollector {
         entity: key.entity, relationship: key.relationship, owner: key.owner, member: key.member,
         old: change.old, new: change.new)
     }
+    changes.changedBySQL = changedBySQL.sorted()
     return changes
   }
 

@@ -13,11 +13,11 @@ public import CipherSQLite
 /// }
 /// ```
 ///
-/// A change set is complete: ``Store/apply(_:)`` turns a store in the state before the commit into one in
-/// the state after it. It includes rows that a delete rule deleted, and references that a delete rule set
-/// to nil. A to-one is a property whose value is the id of the row that it refers to. Links of
-/// many-to-many relationships are listed separately, and so are the places of members in ordered
-/// relationships (``placed``). Row versions are not included.
+/// A change set without ``changedBySQL`` is complete: ``Store/apply(_:)`` turns a store in the state
+/// before the commit into one in the state after it. It includes rows that a delete rule deleted, and
+/// references that a delete rule set to nil. A to-one is a property whose value is the id of the row that
+/// it refers to. Links of many-to-many relationships are listed separately, and so are the places of
+/// members in ordered relationships (``placed``). Row versions are not included.
 ///
 /// Its `description` names objects and properties and shows no value.
 public struct ChangeSet: Sendable, Hashable {
@@ -125,6 +125,10 @@ public struct ChangeSet: Sendable, Hashable {
   public var unlinked: [Link]
   /// Changed places of members in ordered relationships. The members were moved, added or removed.
   public var placed: [Placement]
+  /// The names of the entities whose objects ``ObjectContext/execute(_:)`` has changed, in alphabetical
+  /// order. The other lists do not contain these changes: read the objects again. A root entity stands for
+  /// its whole inheritance hierarchy.
+  public var changedBySQL: [String]
   /// The author of the changes, from ``ObjectContext/author``.
   public var author: String?
   /// The name of the changes, from ``ObjectContext/transactionName``.
@@ -143,7 +147,8 @@ public struct ChangeSet: Sendable, Hashable {
   /// Creates a change set; empty by default.
   public init(
     inserted: [Row] = [], updated: [Update] = [], deleted: [Row] = [], linked: [Link] = [],
-    unlinked: [Link] = [], placed: [Placement] = [], author: String? = nil, name: String? = nil
+    unlinked: [Link] = [], placed: [Placement] = [], changedBySQL: [String] = [], author: String? = nil,
+    name: String? = nil
   ) {
     self.inserted = inserted
     self.updated = updated
@@ -151,6 +156,7 @@ public struct ChangeSet: Sendable, Hashable {
     self.linked = linked
     self.unlinked = unlinked
     self.placed = placed
+    self.changedBySQL = changedBySQL
     self.author = author
     self.name = name
   }
@@ -158,12 +164,14 @@ public struct ChangeSet: Sendable, Hashable {
   /// Whether there are no changes.
   public var isEmpty: Bool { count == 0 }
 
-  /// The number of changed objects, links and places.
+  /// The number of changed objects, links and places, and of entities that SQL has changed.
   public var count: Int {
     inserted.count + updated.count + deleted.count + linked.count + unlinked.count + placed.count
+      + changedBySQL.count
   }
 
-  /// The changes that undo this set.
+  /// The changes that undo this set. Changes by SQL are unknown and cannot be undone: they stay in
+  /// ``changedBySQL``.
   public var inverse: ChangeSet {
     ChangeSet(
       inserted: deleted.reversed(),
@@ -171,7 +179,7 @@ public struct ChangeSet: Sendable, Hashable {
         Update(entity: $0.entity, rowID: $0.rowID, old: $0.new, new: $0.old)
       },
       deleted: inserted.reversed(), linked: unlinked, unlinked: linked, placed: placed.map(\.inverse),
-      author: author, name: name)
+      changedBySQL: changedBySQL, author: author, name: name)
   }
 
   /// Merges change sets, the oldest first.
@@ -190,6 +198,7 @@ public struct ChangeSet: Sendable, Hashable {
     let changes = collector.changes
     (inserted, updated, deleted) = (changes.inserted, changes.updated, changes.deleted)
     (linked, unlinked, placed) = (changes.linked, changes.unlinked, changes.placed)
+    changedBySQL = changes.changedBySQL
   }
 }
 
@@ -202,7 +211,7 @@ extension ChangeSet.Placement {
 
 extension ChangeSet: Codable {
   private enum CodingKeys: String, CodingKey {
-    case inserted, updated, deleted, linked, unlinked, placed, author, name, commit
+    case inserted, updated, deleted, linked, unlinked, placed, changedBySQL, author, name, commit
   }
 
   /// Decodes what ``encode(to:)`` writes, and the form that versions without ordered relationships wrote.
@@ -217,12 +226,13 @@ extension ChangeSet: Codable {
       linked: try container.decode([Link].self, forKey: .linked),
       unlinked: try container.decode([Link].self, forKey: .unlinked),
       placed: try container.decodeIfPresent([Placement].self, forKey: .placed) ?? [],
+      changedBySQL: try container.decodeIfPresent([String].self, forKey: .changedBySQL) ?? [],
       author: try container.decodeIfPresent(String.self, forKey: .author),
       name: try container.decodeIfPresent(String.self, forKey: .name))
     commit = try container.decodeIfPresent(Commit.self, forKey: .commit)
   }
 
-  /// Encodes the change set; places are omitted when there are none.
+  /// Encodes the change set; places, and entities that SQL has changed, are omitted when there are none.
   /// - Parameter encoder: The encoder to write to.
   /// - Throws: The encoder's errors.
   public func encode(to encoder: any Encoder) throws {
@@ -233,6 +243,7 @@ extension ChangeSet: Codable {
     try container.encode(linked, forKey: .linked)
     try container.encode(unlinked, forKey: .unlinked)
     if !placed.isEmpty { try container.encode(placed, forKey: .placed) }
+    if !changedBySQL.isEmpty { try container.encode(changedBySQL, forKey: .changedBySQL) }
     try container.encodeIfPresent(author, forKey: .author)
     try container.encodeIfPresent(name, forKey: .name)
     try container.encodeIfPresent(commit, forKey: .commit)
@@ -240,7 +251,8 @@ extension ChangeSet: Codable {
 }
 
 extension ChangeSet: CustomStringConvertible {
-  /// A line for each object, link and place, such as `updated Person 7: city, name`, without values.
+  /// A line for each object, link and place, such as `updated Person 7: city, name`, and for each entity
+  /// that SQL has changed, without values.
   public var description: String { lines(withValues: false).joined(separator: "\n") }
 
   /// The lines of `description` with the values, which may be secret.
@@ -270,8 +282,10 @@ extension ChangeSet: CustomStringConvertible {
     let links = { (word: String, links: [Link]) in
       links.map { "\(word) \($0.entity) \($0.source).\($0.relationship) \($0.target)" }
     }
+    let bySQL = changedBySQL.map { "changed by SQL: \($0)" }
     return inserted.map { "inserted \($0.entity) \($0.rowID)" + values($0.values) } + changed
       + deleted.map { "deleted \($0.entity) \($0.rowID)" + values($0.values) }
       + links("linked", linked) + links("unlinked", unlinked) + places(withValues: shows)
+      + bySQL
   }
 }

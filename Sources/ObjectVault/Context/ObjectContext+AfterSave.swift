@@ -71,7 +71,7 @@ extension ObjectContext {
       return !object.hasRow
         ? overlay.values.packed
         : packer.pack(slotCount: entity.slotCount) {
-          overlay.changed.contains($0) ? overlay.values.cell($0) : object.rowCell($0)
+          overlay.changed.contains($0) ? overlay.values.cell($0) : object.packedCell($0)
         }
     }
     guard let row else { return }

@@ -3,11 +3,13 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Returns the object of a row; a fault if the object is not in memory. For an entity with subentities
-  /// the row determines the class, so the row is read at once, and the result is nil if there is none.
-  /// With `tells`, a missing row is noted as an error.
-  func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
+  /// Returns the object that a relationship refers to; a fault if the object is not in memory. For an
+  /// entity with subentities the row determines the class, so the row is read at once, and the result is
+  /// nil if there is none. With `tells`, a missing row is noted as an error.
+  func target(of relationship: RelationshipMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
+    let entity = relationship.destination
     let map = maps[entity.index]
+    faultLog?.willRead(id, table: map.table, by: relationship)
     if let known = map.find(id) {
       if known.state == .invalid { return foundAgain(known, entity) }
       if !entity.isInHierarchy || entity.includes(known.entity) { return known }
@@ -26,7 +28,7 @@ extension ObjectContext {
   }
 
   private func readNow(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
-    statistics.faultsFired += 1
+    countFault(id, table: maps[entity.index].table)
     do {
       if let object = try fetchRow(entity, id) { return object }
       if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
@@ -156,12 +158,62 @@ extension ObjectContext {
   /// Reads the row of a fault for a getter; an error is noted. If the row is missing, the object becomes
   /// invalid. After any other error the object stays a fault, and the next getter reads again.
   func fire(_ object: ManagedObject) {
-    statistics.faultsFired += 1
+    countFault(object.rowID, table: object.map?.table)
     do { try load(object) } catch { note(error) }
   }
 
+  /// Reads the attributes that a fetch left out of an object's row. If the row is missing, the object
+  /// becomes invalid.
+  func complete(_ object: ManagedObject) throws {
+    guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
+    countFault(object.rowID, table: object.map?.table)
+    if object.overlay == nil, object.state == .loaded { return try load(object) }
+    guard try completePending(object, entity) else {
+      throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
+    }
+  }
+
+  /// Reads the missing attributes of a deleted object, or of one with changes, which keeps its version: if
+  /// the row has another one by now, the save finds the conflict. Changed objects are seldom partial,
+  /// because the first change reads the whole row.
+  /// - Returns: Whether the row exists.
+  private func completePending(_ object: ManagedObject, _ entity: EntityMapping) throws -> Bool {
+    statistics.queries += 1
+    let slots = entity.storedSlots
+    return try withConnection { connection in
+      try connection.withStatement(sql: entity.valuesSQL(slots, isBranch: false)) { statement in
+        try statement.bind(object.rowID, at: 1)
+        guard try statement.step() else { return false }
+        statistics.rows += 1
+        var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+        let page = packer.page
+        let read = unsafe packer.pack(
+          statement, firstColumn: 0, slots: slots, slotCount: entity.slotCount)
+        let readPage = packer.page
+        let joined = packer.pack(slotCount: entity.slotCount) { slot in
+          let cell = object.packedCell(slot)
+          return cell?.isAbsent == false ? cell : unsafe RowCell(row: read, slot: slot)
+        }
+        withExtendedLifetime((page, readPage)) {}
+        unsafe object.row = unsafe joined.cells
+        object.page = joined.page
+        object.isPartial = false
+        return true
+      }
+    }
+  }
+
+  /// Counts a row that is read alone because a property was accessed.
+  private func countFault(_ id: Int64, table: Int?) {
+    statistics.faultsFired += 1
+    if let table { faultLog?.didRead(id, table: table) }
+  }
+
   /// Returns a scan that reads rows of an entity and its subentities.
-  func scan(_ entity: EntityMapping) -> Scan { Scan(entity: entity, context: self) }
+  /// - Parameter slots: The slots that are read; nil for all.
+  func scan(_ entity: EntityMapping, slots: [Int]? = nil) -> Scan {
+    Scan(entity: entity, context: self, slots: slots)
+  }
 
   /// Returns the ids that a query of one column finds.
   func ids(_ text: String, _ values: [SQLValue]) throws -> [Int64] {
@@ -185,6 +237,7 @@ extension ObjectContext {
   func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws {
     guard let entity = owner.entity, let relationship = entity.slots[slot].relationship else { return }
     statistics.faultsFired += 1
+    faultLog?.didRead(relationship)
     state.adopt(
       try scan(relationship.destination).objects(
         .stepped(relationship.membersSQL), [.integer(owner.rowID)]))

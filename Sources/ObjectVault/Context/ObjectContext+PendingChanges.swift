@@ -117,6 +117,7 @@ extension ObjectContext {
       }
       if !isGone(source, link.source), !isGone(target, link.target) { all.link(link) }
     }
+    all.changedBySQL = Set(changes.changedBySQL)
     var result = all.changes
     (result.author, result.name) = (author, transactionName)
     return result

@@ -9,6 +9,8 @@
 // - ObjectContext+Publishing: notification of listeners
 // - ObjectContext+PendingChanges: the changes of a save, as a value
 // - ObjectContext+Dynamic: objects of stores without classes
+// - ObjectContext+SQL: queries and changes in SQL
+// - ObjectContext+QueryLimit: limits the number of queries
 // - ObjectContext+ContextlessErrors: the handler for errors of objects without a context
 
 internal import CipherSQLite
@@ -103,6 +105,9 @@ public final class ObjectContext: ObjectHost {
   public var transactionName: String?
   /// Counters of the context's reads.
   public internal(set) var statistics = Statistics()
+  /// The relationships whose objects were read one by one; nil while no limit on queries applies. Never
+  /// passed inout.
+  @safe @exclusivity(unchecked) var faultLog: FaultLog?
 
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {

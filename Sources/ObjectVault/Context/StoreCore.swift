@@ -22,6 +22,8 @@ final class StoreCore: Sendable {
   let lastCounts: [Locked<Int?>]
   /// The listeners of commits.
   let feed = ChangeFeed()
+  /// The queries in SQL that were checked.
+  let checkedQueries = CheckedTexts()
   /// The ids that this store has reserved in the file.
   let reservedIDs = ReservedIDs()
 
@@ -48,7 +50,7 @@ final class StoreCore: Sendable {
   /// Updates the statistics by which fetches are planned.
   func learn(nilColumns: TableStatistics.NilColumns) {
     for entity in mapping.entities {
-      entity.nilColumns.withLock { $0 = nilColumns[entity.table] ?? [] }
+      entity.nilColumns.withLock { $0 = nilColumns[entity.table] }
     }
     // All fetches are planned anew: a plan may use the tables of other entities.
     for plans in plans { plans.discardPlans() }

@@ -17,6 +17,7 @@ struct UncommittedChanges {
   /// Returns all differences as a change set. A value that was changed and changed back is not included.
   func collected() throws -> ChangeCollector {
     var collector = ChangeCollector()
+    collector.changedBySQL = written.changedBySQL
     var gone: [Int: [Int64: Row]] = [:]
     for (table, ids) in written.ids.sorted(by: { $0.key < $1.key }) {
       let (root, all) = (mapping.entities[table], ids.all)

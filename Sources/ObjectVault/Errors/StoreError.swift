@@ -49,6 +49,14 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
   /// new ones; nothing was written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
+  /// A change set cannot be applied: ``ObjectContext/execute(_:)`` has changed these entities, and what it
+  /// changed is not part of the set; nothing was written.
+  case changesNotRecorded(entities: [String])
+  /// SQL was to read or change rows while the context has changes that are not saved, which SQL cannot
+  /// see.
+  case unsavedChanges
+  /// A context does not run this SQL, for this reason; nothing was changed.
+  case sqlRefused(sql: String, reason: String)
   /// A delete rule denies the deletion of an object; nothing was saved. `count` is the number of objects
   /// that are still related to it. If there are several denials, one is reported.
   case deleteDenied(entity: String, rowID: Int64, property: String, count: Int)
@@ -242,6 +250,13 @@ extension StoreError: CustomStringConvertible {
         + ". Apply change sets in commit order, to a store in the state before the first of them. A set "
         + "made by hand may contain each object once, only values of the right types, and no two objects "
         + "that use the same target of a one-to-one."
+    case .changesNotRecorded(let entities):
+      "Nothing was applied: SQL has changed \(entities.joined(separator: ", ")) by execute(_:), and a change "
+        + "set does not contain what SQL changed. Run the same SQL on this store, or copy the file."
+    case .unsavedChanges:
+      "The context has changes that are not saved, and SQL cannot see them. Save first, or pass "
+        + "includingPending: false to rows(_:) to read the stored rows."
+    case .sqlRefused(let sql, let reason): "\(ended("This SQL \(reason)")) It was not run: \(shortened(sql))"
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
         + "\(counted(count, "object")), and its delete rule is deny. Delete them too, or end their "

@@ -64,7 +64,7 @@ public struct Aggregate<Object: ManagedObject, Value> {
     _ function: AggregateColumn.Function, of names: Result<[String], StoreError>,
     read: @escaping (SQLValue) -> Value?
   ) {
-    column = names.map { AggregateColumn(function: function, path: $0) }
+    column = names.map { AggregateColumn(function: function, value: .property($0)) }
     self.read = read
   }
 
@@ -84,7 +84,7 @@ public struct Aggregate<Object: ManagedObject, Value> {
 extension Aggregate where Value == Int {
   /// The number of objects.
   public static var count: Aggregate {
-    Aggregate(counting: AggregateColumn(function: .count, path: nil))
+    Aggregate(counting: AggregateColumn(function: .count, value: nil))
   }
 
   private init(counting column: AggregateColumn) {

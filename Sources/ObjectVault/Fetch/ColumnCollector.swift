@@ -14,6 +14,11 @@ protocol CollectedColumn {
   func reads(_ value: SQLValue) -> Bool
   /// Arranges the values so that the value at index `places[n]` comes to index n.
   func arrange(by places: [Int])
+  /// Creates an empty column of the same values, to be filled on another thread; nil if code of the app
+  /// reads the values, which may not expect another thread.
+  func emptyForOtherThread() -> (any CollectedColumn)?
+  /// Adds the values of a column that ``emptyForOtherThread()`` has created.
+  func append(_ other: any CollectedColumn)
 }
 
 extension ResultColumn: CollectedColumn {
@@ -21,11 +26,30 @@ extension ResultColumn: CollectedColumn {
   var typeName: String { (Value.self as? any AttributeValue.Type)?.attributeType.rawValue ?? "\(Value.self)" }
   func reads(_ value: SQLValue) -> Bool { value.isNull || convert(value) != nil }
   func arrange(by places: [Int]) { values.all = places.map { values.all[$0] } }
+  func emptyForOtherThread() -> (any CollectedColumn)? { makeSendable?() }
+  func append(_ other: any CollectedColumn) {
+    guard let other = other as? ResultColumn else { return }
+    values.all += other.values.all
+    values.unreadableCount += other.unreadableCount
+  }
+}
+
+// Safe to hand over: the columns are those of `emptyForOtherThread`, and the thread that fills them uses
+// them no more after it has handed them over.
+/// Rows that another thread has collected.
+struct ColumnBatch: @unchecked Sendable {
+  let columns: [any CollectedColumn]
+  var rowCount = 0
 }
 
 /// Collects the values of all rows of a query.
-final class ColumnCollector: RowReceiver {
+final class ColumnCollector: RowHanding {
+  // This thread also adds the values that the other one has read.
+  private static let ownShare = 0.45
+
   private let columns: [any CollectedColumn]
+  /// Takes the rows at the end, if another thread uses them.
+  private let hand: ((ColumnBatch) throws -> Void)?
   // Stored beside the columns, so that no existential is opened for each row.
   private let takes: [(_ row: borrowing TakenRow, _ index: Int) throws -> Void]
   // The first two, which need no look-up in the array.
@@ -36,8 +60,8 @@ final class ColumnCollector: RowReceiver {
   /// The number of rows.
   @safe @exclusivity(unchecked) private(set) var rowCount = 0
 
-  init(_ columns: [any CollectedColumn]) {
-    self.columns = columns
+  init(_ columns: [any CollectedColumn], hand: ((ColumnBatch) throws -> Void)? = nil) {
+    (self.columns, self.hand) = (columns, hand)
     takes = columns.map(\.takeRow)
     first = takes.first ?? { _, _ in }
     second = takes.dropFirst().first ?? { _, _ in }
@@ -60,8 +84,46 @@ final class ColumnCollector: RowReceiver {
     rowCount += 1
   }
 
+  func finish() throws { try hand?(ColumnBatch(columns: columns, rowCount: rowCount)) }
+
   /// Runs a query, and adds its rows in its order.
-  func run(_ form: ScanForm, _ bindings: [SQLValue], on connection: Connection) throws {
+  /// - Parameter entity: The entity whose table a ``ScanForm/split(_:_:)`` reads.
+  func run(_ form: ScanForm, _ bindings: [SQLValue], of entity: EntityMapping, in context: any ScanContext)
+    throws
+  {
+    guard case .split(let whole, let split) = form else {
+      return try context.withConnection { try run(form, bindings, on: $0) }
+    }
+    try context.withState { connection, state in
+      let read = SplitRead(split: split, entity: entity, context: context, ownShare: Self.ownShare)
+      if try !run(read, on: connection, state) { try run(whole, bindings, on: connection) }
+      read.lastCount.withLock { $0 = rowCount }
+    }
+  }
+
+  /// Adds the rows of a table in the order of their ids, if two connections need less time than one.
+  /// - Returns: Whether the rows were read.
+  private func run(_ read: SplitRead, on connection: Connection, _ state: SharedState?) throws -> Bool {
+    let others = columns.compactMap { $0.emptyForOtherThread() }
+    guard others.count == columnCount else { return false }
+    let empty = ColumnBatch(columns: others)
+    return try read.run(on: connection, state: state) { text, values in
+      try run(text, values, on: connection)
+    } handing: { hand in
+      ColumnCollector(empty.columns, hand: hand)
+    } take: { (batch: ColumnBatch) in
+      for (column, other) in zip(columns, batch.columns) { column.append(other) }
+      rowCount += batch.rowCount
+      read.context.countReadAhead(batch.rowCount)
+    }
+  }
+
+  /// Runs a text that hands over its rows.
+  private func run(_ text: String, _ bindings: [SQLValue], on connection: Connection) throws {
+    try connection.deliverRows(to: self) { _ = try connection.execute(sql: text, bindings) }
+  }
+
+  private func run(_ form: ScanForm, _ bindings: [SQLValue], on connection: Connection) throws {
     switch form {
     case .late(_, let form), .listed(_, let form): try run(form, bindings, on: connection)
     case .stepped(let text):
@@ -69,8 +131,7 @@ final class ColumnCollector: RowReceiver {
         try statement.bind(bindings)
         while try statement.step() { take(statement.row()) }
       }
-    case .handedOver(let text), .split(let text, _):
-      try connection.deliverRows(to: self) { _ = try connection.execute(sql: text, bindings) }
+    case .handedOver(let text), .split(let text, _): try run(text, bindings, on: connection)
     case .placed(let text):
       let places = try connection.deliverRows(to: self) {
         try connection.query(sql: text, bindings) { Int($0.int64(0)) }

@@ -16,10 +16,12 @@ package struct EntityRows {
   // Retains the entities, which refer to each other unretained.
   private let mapping: SchemaMapping
   private let entity: EntityMapping
-  private let request: FetchParameters
+  private var request: FetchParameters
   /// The columns of the result. By default: the id, the row's entity if there are subentities, all
   /// attributes, and the ids of to-ones.
   package private(set) var columns: [Column] = []
+  /// The groups that are read instead of rows; nil for rows.
+  private var groups: ColumnSelection?
 
   /// Prepares a query for the rows of a request, and checks the request.
   /// - Throws: ``StoreError/noEntity(name:similar:)``,
@@ -30,7 +32,7 @@ package struct EntityRows {
     entity = try mapping.known(request.entityName)
     self.request = request.parameters
     if let failure = request.failure { throw failure }
-    for key in self.request.sort { _ = try type(of: key.names) }
+    for names in self.request.sort.compactMap(\.value.names) { _ = try type(of: names) }
     let kind = entity.hasChildren ? [EntityColumn.name] : []
     try select(["id"] + kind + entity.storedSlots.map { entity.slots[$0].name })
     _ = try compiled { compiler in
@@ -45,23 +47,84 @@ package struct EntityRows {
     columns = try paths.map { Column(name: $0, type: isKind($0) ? .string : try type(of: $0.pathNames)) }
   }
 
+  /// An aggregate of the rows of a group, by the name of its function in the column: `sum(bytes)`.
+  package struct GroupColumn: Sendable {
+    package enum Function: String, Sendable, CaseIterable { case count, sum, average, minimum, maximum }
+    let function: Function
+    /// The attribute; nil to count rows.
+    let path: String?
+
+    package init(_ function: Function, _ path: String? = nil) {
+      (self.function, self.path) = (function, path)
+    }
+
+    /// The name of the column: `sum(bytes)`.
+    package var name: String { path.map { "\(function.rawValue)(\($0))" } ?? function.rawValue }
+  }
+
+  /// Selects groups of rows that have the same values of some properties, instead of rows. The columns are
+  /// these properties, then the aggregates. The sort of the request may only name the properties.
+  /// - Parameters:
+  ///   - keys: The properties, or paths through to-ones; empty for one group of all rows.
+  ///   - aggregates: The aggregates.
+  /// - Throws: The errors of ``select(_:)``; ``StoreError/predicate(_:)`` for an aggregate of values that
+  ///   the function does not accept.
+  package mutating func group(by keys: [String], _ aggregates: [GroupColumn]) throws {
+    columns = try keys.map { Column(name: $0, type: try type(of: $0.pathNames)) }
+    columns += try aggregates.map { column in
+      Column(name: column.name, type: try column.path.map { try resultType(column.function, $0) } ?? .int)
+    }
+    let values = keys.map { entity.byValue(.property($0.pathNames)) }
+    for index in request.sort.indices {
+      request.sort[index].value = entity.byValue(request.sort[index].value)
+    }
+    groups = ColumnSelection(
+      columns: values.map { .value($0) } + aggregates.map { .aggregate($0.column) }, grouping: values)
+    _ = try compiledGroups()
+  }
+
+  private func resultType(_ function: GroupColumn.Function, _ path: String) throws -> AttributeType {
+    let type = try type(of: path.pathNames)
+    switch function {
+    case .count: return .int
+    case .minimum, .maximum: return type
+    case .sum: return type.numberKind == .integer ? .int : type
+    case .average: return type.numberKind == .decimal ? .decimal : .double
+    }
+  }
+
+  private func compiledGroups() throws -> CompiledFetch? {
+    guard let groups else { return nil }
+    return try compiled { compiler in
+      try compiler.plan(try compiler.select(groups, request))
+    }
+  }
+
   /// Returns the number of rows.
   package func count(_ connection: Connection) throws -> Int {
     let compiled = try FetchPlans(entity).compiled(.count, request, in: .unknown)
     return Int(try connection.value(sql: compiled.text, compiled.bindings)?.int64 ?? 0)
   }
 
+  /// Returns what the engine does for the request's rows: see ``Fetch/explain()``.
+  package func explain(_ connection: Connection) throws -> QueryPlan {
+    let compiled = try FetchPlans(entity).compiled(.objects, request, in: .unknown)
+    return try QueryPlan(of: compiled, for: request, on: entity, in: mapping, connection)
+  }
+
   /// Calls `body` for each row, which has the columns of ``columns``. All rows are read by one statement,
   /// so from one snapshot.
   package func forEach(_ connection: Connection, _ body: (Statement) throws -> Void) throws {
-    let compiled = try compiled { compiler in
-      let columns = try columns.map { column -> SQL in
-        if isKind(column.name) { return "t0.\(EntityMapping.entityColumn)" }
-        return try compiler.compiled(.path(PropertyPath(column.name.pathNames))).sql
+    let compiled =
+      try compiledGroups()
+      ?? compiled { compiler in
+        let columns = try columns.map { column -> SQL in
+          if isKind(column.name) { return "t0.\(EntityMapping.entityColumn)" }
+          return try compiler.compiled(.path(PropertyPath(column.name.pathNames))).sql
+        }
+        let statement = try compiler.select(.joined(columns), request)
+        return try compiler.plan(statement)
       }
-      let statement = try compiler.select(.joined(columns), request)
-      return try compiler.plan(statement)
-    }
     try connection.withStatement(sql: compiled.text) { statement in
       try statement.bind(compiled.bindings)
       while try statement.step() { try body(statement) }
@@ -103,5 +166,19 @@ package struct EntityRows {
       }
     }
     return .int
+  }
+}
+
+extension EntityRows.GroupColumn {
+  fileprivate var column: AggregateColumn {
+    let function: AggregateColumn.Function =
+      switch function {
+      case .count: .count
+      case .sum: .sum
+      case .average: .average
+      case .minimum: .minimum
+      case .maximum: .maximum
+      }
+    return AggregateColumn(function: function, value: path.map { .property($0.pathNames) })
   }
 }

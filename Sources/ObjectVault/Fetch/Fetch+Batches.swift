@@ -146,7 +146,7 @@ struct BatchReader<Object: ManagedObject> {
       parameters.failure == nil, !fetch.context.pending.mayBeLive || !fetch.request.includesPending
     else { return .ids(try fetch.rowIDs { $0 }[...]) }
     var last = fetch.includingPending(false).limit(1)
-    last.request.parameters.sort = [.init(names: ["id"], isDescending: true)]
+    last.request.parameters.sort = [SortKey(value: .objectID, isDescending: true)]
     let highest = try last.rowIDs { $0 }
     return .range(highest: highest.first ?? 0)
   }
@@ -188,7 +188,8 @@ extension Fetch {
         new[id] = object
       }
     }
-    let rows = try context.scan(entity).rows(current.filter { $0 > 0 && new[$0] == nil })
+    let rows = try context.scan(entity, slots: parameters.slots(of: entity)).rows(
+      current.filter { $0 > 0 && new[$0] == nil })
     let found = Dictionary(rows.map { ($0.rowID, $0) }, uniquingKeysWith: { first, _ in first })
     return zip(ids, current).compactMap { id, current in
       guard let object = new[current] ?? found[current], object.state == .loaded || object.state == .inserted

@@ -39,7 +39,7 @@ extension Fetch {
     let slot = entity.groupSlot(names)
     var all = self
     if parameters.sort.isEmpty { all = all.sorted(byPath: "id") }
-    let selection = ColumnSelection(columns: [.value(names), .value(["id"])])
+    let selection = ColumnSelection(columns: [.value(.property(names)), .value(.objectID)])
     // The compiler reports errors in the path.
     _ = try all.compiled(.columns(selection), entity)
     all.request.parameters.firstsOf = slot
@@ -48,14 +48,14 @@ extension Fetch {
         var unlimited = all
         (unlimited.request.parameters.limit, unlimited.request.parameters.offset) = (nil, 0)
         // Only the first stored object of a group can be the first of all, so an index serves here, too.
-        let merge = try unlimited.merge(entity, selecting: selection.paths)
+        let merge = try unlimited.merge(entity, selecting: selection.values)
         if merge == nil, slot != nil { return try all.all(entity) }
         let rows = RowList(2)
         if let merge {
           try merge.collect(selection, into: rows.collector)
         } else {
           let compiled = try unlimited.compiled(.columns(selection), entity)
-          try context.withConnection { try rows.collector.run(compiled.form, compiled.bindings, on: $0) }
+          try rows.collector.run(compiled.form, compiled.bindings, of: entity, in: context)
         }
         context.recordQuery(rows: rows.collector.rowCount)
         return try objects(rows.rows, entity, evaluated: merge?.matches ?? [])
@@ -75,7 +75,8 @@ extension Fetch {
     let ids = Array(firsts.dropFirst(parameters.offset).prefix(parameters.limit ?? Int.max))
     let inMemory = Dictionary(
       evaluated.map { ($0.visibleRowID, $0) }, uniquingKeysWith: { first, _ in first })
-    let stored = try context.scan(entity).rows(ids.filter { inMemory[$0] == nil })
+    let stored = try context.scan(entity, slots: parameters.slots(of: entity)).rows(
+      ids.filter { inMemory[$0] == nil })
     let found = Dictionary(stored.map { ($0.rowID, $0) }, uniquingKeysWith: { first, _ in first })
     return try finished(ids.compactMap { inMemory[$0] ?? found[$0] }, entity)
   }

@@ -284,10 +284,11 @@ extension Fetch {
     var aggregates: [AggregateColumn] = []
     for aggregate in repeat each aggregate { aggregates.append(try aggregate.column.get()) }
     // A selection without aggregates would not be one of groups.
-    let columns = aggregates.isEmpty ? [AggregateColumn(function: .count, path: nil)] : aggregates
+    let columns = aggregates.isEmpty ? [AggregateColumn(function: .count, value: nil)] : aggregates
+    let keyValues = paths.map { PredicateOperand.property($0) }
     let rows = try rows(
       ColumnSelection(
-        columns: paths.map { .value($0) } + columns.map { .aggregate($0) }, grouping: paths,
+        columns: keyValues.map { .value($0) } + columns.map { .aggregate($0) }, grouping: keyValues,
         having: try condition?.filter.get()))
     var groups: [FetchGroup<Key, repeat each Value>] = []
     for (index, row) in rows.enumerated() {
@@ -325,10 +326,10 @@ private struct AggregateReader {
 
   mutating func next<Object, Value>(_ aggregate: Aggregate<Object, Value>) throws -> Value {
     let (stored, column) = (values.popFirst() ?? .null, columns.popFirst())
-    let property = column?.path?.joined(separator: ".") ?? "id"
     if let column, column.isTooLarge(stored) { throw column.tooLarge(entity) }
     if let value = aggregate.read(stored) { return value }
     throw StoreError.propertyMisused(
-      entity: entity, property: property, reason: "has values that cannot be read as \(Value.self)")
+      entity: entity, property: column?.property ?? "id",
+      reason: "has values that cannot be read as \(Value.self)")
   }
 }

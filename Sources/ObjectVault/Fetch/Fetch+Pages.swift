@@ -17,7 +17,7 @@ public struct FetchPage<Object: ManagedObject> {
 /// saved, use the cursor in the object's context. It contains the sort keys and their values of the last
 /// object of a page, and so may contain what is secret in the store.
 public struct PageCursor<Object: ManagedObject>: Sendable, Hashable, Codable {
-  let sort: [FetchParameters.SortKey]
+  let sort: [SortKey]
   /// The values of the sort keys.
   let values: [PredicateValue]
   /// The id of the last object. Temporary for an object that was not saved: only the object's context
@@ -51,8 +51,8 @@ extension Fetch {
     if parameters.sort.isEmpty { all = all.sorted(byPath: "id") }
     let entity = try known()
     // A to-one is sorted by the id of its object, and only the id can be less or greater.
-    all.request.parameters.sort = all.parameters.sort.map { key in
-      .init(names: entity.valuePath(key.names), isDescending: key.isDescending)
+    for index in all.parameters.sort.indices {
+      all.request.parameters.sort[index].value = entity.byValue(all.parameters.sort[index].value)
     }
     let sort = all.parameters.sort
     if let cursor, cursor.sort != sort || cursor.values.count != sort.count {
@@ -81,9 +81,9 @@ extension Fetch {
     (one.request.parameters.sort, one.request.parameters.conditions) = ([], [])
     one = one.where(.comparison(.path(PropertyPath([])), .equal, .value(try object.predicateValue()), []))
     let rows = RowList(sort.count)
-    try one.run(ColumnSelection(columns: sort.map { .value($0.names) }), into: rows.collector)
+    try one.run(ColumnSelection(columns: sort.map { .value($0.value) }), into: rows.collector)
     let types = EvaluatedColumns(
-      sort.map(\.names), entity: entity.name, schema: context.core.mapping.schema
+      sort.map(\.value), entity: entity.name, schema: context.core.mapping.schema
     ).types
     return PageCursor(
       sort: sort,
@@ -97,7 +97,7 @@ extension Fetch {
   private func current(_ cursor: PageCursor<Object>) -> PageCursor<Object> {
     let rank = { (id: Int64) in IDOrder.rank(id < 0 ? context.settledIDs.final(id) ?? id : id) }
     let values = zip(cursor.sort, cursor.values).map { key, value in
-      guard key.names.last == "id", case .integer(let id) = value.stored else { return value }
+      guard key.value.names?.last == "id", case .integer(let id) = value.stored else { return value }
       return PredicateValue(type: .int, stored: .integer(rank(id)))
     }
     return PageCursor(sort: cursor.sort, values: values, id: rank(cursor.id))
@@ -109,27 +109,31 @@ extension PageCursor {
   /// equality of some sort keys and a range of the next one, which an index of the keys serves.
   fileprivate var ranges: [PredicateNode] {
     var ranges: [PredicateNode] = []
-    var keys = zip(sort, values).map { key, value in
-      (path: PredicateOperand.path(PropertyPath(key.names)), value: value, isDescending: key.isDescending)
-    }
-    if sort.last?.names != ["id"] {
-      let last = PredicateValue(type: .int, stored: .integer(id))
-      keys.append((.path(PropertyPath(["id"])), last, sort.last?.isDescending == true))
+    var (keys, values) = (sort, values)
+    if keys.last?.value != .objectID {
+      keys.append(SortKey(value: .objectID, isDescending: keys.last?.isDescending == true))
+      values.append(PredicateValue(type: .int, stored: .integer(id)))
     }
     for index in keys.indices.reversed() {
-      let equal = keys[..<index].map { PredicateNode.comparison($0.path, .equal, .value($0.value), []) }
-      let (path, value, isDescending) = keys[index]
-      let isNil = PredicateNode.comparison(path, .equal, .value(.null), [])
-      // nil is the least value: the first of an ascending order, and the last of a descending one.
-      switch (value.stored.isNull, isDescending) {
+      let equal = zip(keys[..<index], values).map { key, value in key.compared(.equal, with: value) }
+      let (key, value) = (keys[index], values[index])
+      let isNil = key.compared(.equal, with: .null)
+      let isAfter = key.compared(key.isDescending ? .less : .greater, with: value)
+      switch (value.stored.isNull, key.nilIsLast) {
       case (true, true): break
       case (true, false): ranges.append(.and(equal + [.not(isNil)]))
-      case (false, false): ranges.append(.and(equal + [.comparison(path, .greater, .value(value), [])]))
-      case (false, true):
-        ranges.append(.and(equal + [.comparison(path, .less, .value(value), [])]))
-        ranges.append(.and(equal + [isNil]))
+      case (false, false): ranges.append(.and(equal + [isAfter]))
+      case (false, true): ranges += [.and(equal + [isAfter]), .and(equal + [isNil])]
       }
     }
     return ranges
+  }
+}
+
+extension SortKey {
+  /// Returns the comparison of the key with a value.
+  fileprivate func compared(_ comparison: ComparisonOperator, with constant: PredicateValue) -> PredicateNode
+  {
+    .comparison(value, comparison, .value(constant), constant.stored.isNull ? [] : options)
   }
 }

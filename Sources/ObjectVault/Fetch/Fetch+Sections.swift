@@ -27,7 +27,9 @@ extension Fetch {
   /// ```
   ///
   /// The list is in the order of the property, and within a section in that of the fetch. Sections are in
-  /// ascending order, unless the first sort key of the fetch is the property, in descending order. One
+  /// ascending order, unless the first sort key of the fetch is the property: then they are in its order.
+  /// If this sort ignores case, sections whose keys differ in case only follow each other in the list,
+  /// although the fetch mixes their objects. One
   /// query finds all sections. nil is a value. The fetch's limit and offset are ignored.
   /// - Parameter path: The property. For a to-one use the id of its object: `\.owner?.id`.
   /// - Returns: The sections.
@@ -35,17 +37,18 @@ extension Fetch {
   public func sections<Key: ColumnValue>(by path: KeyPath<Object, Key>) throws -> [FetchSection<Object, Key>]
   {
     let entity = try known()
-    let names = entity.valuePath(try path.propertyNames)
-    let first = parameters.sort.first
-    let isDescending = first.map { entity.valuePath($0.names) == names && $0.isDescending } ?? false
+    let names = try path.propertyNames
+    let key = entity.byValue(.property(names))
     var groups = self
-    groups.request.parameters.sort = [.init(names: names, isDescending: isDescending)]
+    groups.request.parameters.sort = [
+      parameters.sort.first.flatMap { entity.byValue($0.value) == key ? $0 : nil } ?? SortKey(value: key)
+    ]
     (groups.request.parameters.limit, groups.request.parameters.offset) = (nil, 0)
-    let columns = EvaluatedColumns([names], entity: entity.name, schema: context.core.mapping.schema)
+    let columns = EvaluatedColumns([key], entity: entity.name, schema: context.core.mapping.schema)
     let keys = Key.makeColumn(of: context.origin)
     let rows = try groups.rows(
       ColumnSelection(
-        columns: [.value(names), .aggregate(AggregateColumn(function: .count, path: nil))], grouping: [names])
+        columns: [.value(key), .aggregate(AggregateColumn(function: .count, value: nil))], grouping: [key])
     )
     var (sections, offset): ([FetchSection<Object, Key>], Int) = ([], 0)
     var members = self
@@ -59,7 +62,7 @@ extension Fetch {
       sections.append(
         FetchSection(
           key: keys.values.all[index], count: count, offset: offset,
-          fetch: members.where(.comparison(.path(PropertyPath(names)), .equal, .value(value), []))))
+          fetch: members.where(.comparison(key, .equal, .value(value), []))))
       offset += count
     }
     note(names, keys)

@@ -52,7 +52,7 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
       found = try merge.all()
     } else {
       let compiled = try compiled(.objects, entity)
-      found = try context.scan(entity).objects(
+      found = try context.scan(entity, slots: parameters.slots(of: entity)).objects(
         compiled.form, compiled.bindings, isBranch: parameters.includesSubentities)
     }
     return try finished(found, entity)
@@ -117,7 +117,7 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try known()
     return try inOneSnapshot(entity) {
-      if let merge = try merge(entity, selecting: [["id"]]) { return try merge.ids().map(make) }
+      if let merge = try merge(entity, selecting: [.objectID]) { return try merge.ids().map(make) }
       let compiled = try compiled(.ids, entity)
       context.statistics.queries += 1
       return try context.withConnection { connection in
@@ -156,8 +156,8 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   }
 
   /// Returns the merge with pending objects; nil if no pending change affects the fetch.
-  /// - Parameter columns: The paths of the values that the fetch returns; none for objects.
-  func merge(_ entity: EntityMapping, selecting columns: [[String]] = []) throws -> PendingMerge? {
+  /// - Parameter columns: The values that the fetch returns; none for objects.
+  func merge(_ entity: EntityMapping, selecting columns: [PredicateOperand] = []) throws -> PendingMerge? {
     guard request.includesPending, context.pending.mayBeLive else { return nil }
     return try PendingMerge(current, selecting: columns, on: entity, in: context)
   }
@@ -253,7 +253,7 @@ extension ObjectContext {
   }
 
   /// Returns a request with the final ids of those of its new objects that were saved.
-  fileprivate func settled(_ request: FetchParameters) -> FetchParameters {
+  func settled(_ request: FetchParameters) -> FetchParameters {
     let own = Set(maps.all.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in

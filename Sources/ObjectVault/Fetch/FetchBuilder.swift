@@ -65,15 +65,31 @@ extension FetchBuilder {
 
   /// Sorts by a property, after the keys given before.
   ///
-  /// Strings are sorted by code points; nil comes first. Objects with equal keys are sorted by their ids,
-  /// in the direction of the last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap
-  /// nor omit objects.
+  /// ```swift
+  /// let items = try context.fetch(Item.self)
+  ///   .sorted(by: \.title, comparing: .caseInsensitive)
+  ///   .sorted(by: \.owner?.city, nils: .last)
+  ///   .all()
+  /// ```
+  ///
+  /// Strings are sorted by code points, unless `options` says what to ignore. nil is less than all
+  /// values: it comes first in a forward order and last in a reverse one, unless `nils` says where.
+  /// Objects with equal keys are sorted by their ids, in the direction of the last key, so that pages by
+  /// ``limit(_:)`` and ``offset(_:)`` neither overlap nor omit objects.
+  ///
+  /// An index serves a sort without `options` whose nils are where they come by themselves.
   /// - Parameters:
   ///   - path: The property, or a path through to-ones.
   ///   - order: The direction.
+  ///   - options: What comparisons of strings ignore. For a property of another type, the methods that
+  ///     run the fetch throw.
+  ///   - nils: Where nil comes; nil for the place that follows from the direction.
   /// - Returns: A sorted copy.
-  public consuming func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Self {
-    if let names = names(of: path) { sort(by: names, order) }
+  public consuming func sorted(
+    by path: PartialKeyPath<Object>, _ order: SortOrder = .forward, comparing options: StringOptions = [],
+    nils: NilPlacement? = nil
+  ) -> Self {
+    if let names = names(of: path) { sort(by: names, order, comparing: options, nils: nils) }
     return self
   }
 
@@ -85,9 +101,14 @@ extension FetchBuilder {
   /// - Parameters:
   ///   - path: The property, or a path through to-ones such as `user.name`.
   ///   - order: The direction.
+  ///   - options: What comparisons of strings ignore.
+  ///   - nils: Where nil comes; nil for the place that follows from the direction.
   /// - Returns: A sorted copy.
-  public consuming func sorted(byPath path: String, _ order: SortOrder = .forward) -> Self {
-    sort(by: path.pathNames, order)
+  public consuming func sorted(
+    byPath path: String, _ order: SortOrder = .forward, comparing options: StringOptions = [],
+    nils: NilPlacement? = nil
+  ) -> Self {
+    sort(by: path.pathNames, order, comparing: options, nils: nils)
     return self
   }
 
@@ -135,6 +156,37 @@ extension FetchBuilder {
   /// - Returns: A copy with the relationship.
   public consuming func prefetch(path: String) -> Self {
     request.parameters.prefetch.append(path.pathNames)
+    return self
+  }
+
+  /// Fetches only some properties of each object. The others are read when they are first needed.
+  ///
+  /// ```swift
+  /// let items = try context.fetch(Item.self)
+  ///   .only(\.title, \.kind)
+  ///   .all()
+  /// let titles = items.map(\.title)
+  /// ```
+  ///
+  /// Use it for a list of objects with large attributes. When another property of an object is read, or
+  /// any one is written, its whole row is fetched as it is then, by one query for each object: an object
+  /// that is used as a whole should be fetched as a whole. An object that is in memory already keeps what
+  /// it has, unless its row has changed. The properties of the sort are fetched, too. To-manys are not
+  /// fetched with a row anyway.
+  /// - Parameter path: The properties, without paths. Later calls add to the earlier ones.
+  /// - Returns: A copy with the properties.
+  public consuming func only(_ path: PartialKeyPath<Object>...) -> Self {
+    for path in path {
+      if let names = names(of: path) { addOnly(names) }
+    }
+    return self
+  }
+
+  /// Fetches only some properties of each object, which are named by texts; see ``only(_:)``.
+  /// - Parameter names: The properties.
+  /// - Returns: A copy with the properties.
+  public consuming func only(names: String...) -> Self {
+    for name in names { addOnly(name.pathNames) }
     return self
   }
 
@@ -212,6 +264,24 @@ extension FetchBuilder {
   }
 }
 
+/// Where nil comes in an order.
+public enum NilPlacement: Sendable, Hashable {
+  /// Before all values.
+  case first
+  /// After all values.
+  case last
+}
+
+extension SortKey {
+  init(
+    value: PredicateOperand, _ order: SortOrder, comparing options: StringOptions = [],
+    nils: NilPlacement? = nil
+  ) {
+    self.init(value: value, isDescending: order == .reverse, options: options)
+    nilIsGreatest = nils.map { ($0 == .last) != isDescending } ?? false
+  }
+}
+
 extension FetchBuilder {
   // MARK: Implementation
 
@@ -224,13 +294,26 @@ extension FetchBuilder {
     }
   }
 
+  private mutating func addOnly(_ names: [String]) {
+    guard names.count == 1 else {
+      return fail(
+        "\(names.joined(separator: ".")) is not a property of the object itself, and only such are fetched with "
+          + "it; prefetch the to-one")
+    }
+    request.parameters.only = (request.parameters.only ?? []) + names
+  }
+
   private mutating func fail(_ reason: String) {
     guard request.parameters.failure == nil else { return }
     request.parameters.failure = .predicate(PredicateError(reason, entity: "\(Object.self)"))
   }
 
-  private mutating func sort(by names: [String], _ order: SortOrder) {
-    request.parameters.sort.append(.init(names: names, isDescending: order == .reverse))
+  private mutating func sort(
+    by names: [String], _ order: SortOrder, comparing options: StringOptions = [],
+    nils: NilPlacement? = nil
+  ) {
+    request.parameters.sort.append(
+      SortKey(value: .property(names), order, comparing: options, nils: nils))
   }
 
   private mutating func sort(using descriptor: SortDescriptor<Object>) {

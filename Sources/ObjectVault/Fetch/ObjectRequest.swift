@@ -67,7 +67,7 @@ extension ObjectRequest: Hashable {
   public static func == (one: ObjectRequest, other: ObjectRequest) -> Bool {
     let (a, b) = (one.parameters, other.parameters)
     return one.entityName == other.entityName && a.sort == b.sort && a.prefetch == b.prefetch
-      && a.limit == b.limit && a.isDistinct == b.isDistinct && a.offset == b.offset
+      && a.only == b.only && a.limit == b.limit && a.isDistinct == b.isDistinct && a.offset == b.offset
       && a.includesSubentities == b.includesSubentities
       && one.includesPending == other.includesPending && a.failure == b.failure
       && a.conditions.count == b.conditions.count
@@ -86,7 +86,8 @@ extension ObjectRequest: Hashable {
 
 extension ObjectRequest: Codable {
   private enum CodingKeys: CodingKey {
-    case entity, conditions, sort, prefetch, isDistinct, limit, offset, includesSubentities, includesPending
+    case entity, conditions, sort, prefetch, only, isDistinct, limit, offset, includesSubentities,
+      includesPending
   }
 
   /// Encodes the entity's name, the conditions as trees with their values, and the other parts by the
@@ -100,6 +101,7 @@ extension ObjectRequest: Codable {
     if !conditions.isEmpty { try container.encode(conditions.map(\.substituted), forKey: .conditions) }
     if !sort.isEmpty { try container.encode(sort, forKey: .sort) }
     if !prefetch.isEmpty { try container.encode(prefetch, forKey: .prefetch) }
+    try container.encodeIfPresent(parameters.only, forKey: .only)
     if parameters.isDistinct { try container.encode(true, forKey: .isDistinct) }
     try container.encodeIfPresent(parameters.limit, forKey: .limit)
     if parameters.offset > 0 { try container.encode(parameters.offset, forKey: .offset) }
@@ -119,8 +121,9 @@ extension ObjectRequest: Codable {
     for node in try container.decodeIfPresent([PredicateNode].self, forKey: .conditions) ?? [] {
       parameters.add(FetchCondition(checking: node))
     }
-    parameters.sort = try container.decodeIfPresent([FetchParameters.SortKey].self, forKey: .sort) ?? []
+    parameters.sort = try container.decodeIfPresent([SortKey].self, forKey: .sort) ?? []
     parameters.prefetch = try container.decodeIfPresent([[String]].self, forKey: .prefetch) ?? []
+    parameters.only = try container.decodeIfPresent([String].self, forKey: .only)
     parameters.isDistinct = try container.decodeIfPresent(Bool.self, forKey: .isDistinct) ?? false
     parameters.limit = try container.decodeIfPresent(Int.self, forKey: .limit).map { max(0, $0) }
     parameters.offset = max(0, try container.decodeIfPresent(Int.self, forKey: .offset) ?? 0)

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 extension PendingMerge {
   /// Adds the rows of a selection of values to a collector, in their order. The merge was made with the
-  /// paths of the selection.
+  /// values of the selection.
   func collect(_ selection: ColumnSelection, into collector: ColumnCollector) throws {
     guard !matches.isEmpty else { return try collect(selection, of: outside, into: collector) }
     // Distinct rows are counted after the merge, because a row may be found on both sides.
@@ -12,12 +12,12 @@ extension PendingMerge {
     if selection.isDistinct { parameters.limit = nil }
     let count = selection.columns.count
     var wide = ColumnSelection(columns: selection.columns)
-    wide.columns += request.sort.map { .value($0.names) } + [.value(["id"])]
+    wide.columns += request.sort.map { .value($0.value) } + [.value(.objectID)]
     let found = RowList(wide.columns.count)
     try collect(wide, of: parameters, into: found.collector)
     let stored = found.rows.lazy.map { row in
       Ranked(
-        element: Array(row[..<count]), values: Array(row[count..<row.count - 1]),
+        element: Array(row[..<count]), values: order.values(of: Array(row[count..<row.count - 1])),
         id: row[row.count - 1].int64 ?? 0)
     }
     var rows = merged(
@@ -30,6 +30,7 @@ extension PendingMerge {
       var seen: Set<ExactValues> = []
       rows = rows.filter { seen.insert(ExactValues($0)).inserted }
     }
+    try checkMatches()
     for row in rows.dropFirst(request.offset).prefix(request.limit ?? Int.max) { collector.take(row) }
   }
 
@@ -39,7 +40,7 @@ extension PendingMerge {
   func collectGroups(_ selection: ColumnSelection, readsRows: Bool, into collector: ColumnCollector) throws {
     guard !matches.isEmpty || readsRows else { return try collect(selection, of: outside, into: collector) }
     let table = GroupTable(selection, columns: columns, entity: entity.name)
-    let values = ColumnSelection(columns: selection.paths.map { .value($0) })
+    let values = ColumnSelection(columns: selection.values.map { .value($0) })
     if selection.grouping.isEmpty, request.isWindow {
       // The limit counts the rows of both sides.
       let rows = RowList(values.columns.count)
@@ -52,6 +53,7 @@ extension PendingMerge {
       for row in rows.rows { isPartial ? table.merge(partial: row) : table.add(row) }
       for object in matches { table.add(self.values(of: object)) }
     }
+    try checkMatches()
     for row in try table.rows(of: request, context.core.mapping.schema) { collector.take(row) }
   }
 }
@@ -71,10 +73,12 @@ struct RowList {
   let collector: ColumnCollector
 
   init(_ count: Int) {
-    columns = (0..<count).map { _ in
-      ResultColumn(placeholder: { .null }, row: { try $0.value($1) }, value: { $0 })
-    }
+    columns = (0..<count).map { _ in Self.column }
     collector = ColumnCollector(columns)
+  }
+
+  private static var column: ResultColumn<SQLValue> {
+    ResultColumn(placeholder: { .null }, row: { try $0.value($1) }, value: { $0 }).sendable { Self.column }
   }
 
   /// The rows.

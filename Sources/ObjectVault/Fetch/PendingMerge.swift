@@ -17,6 +17,8 @@ struct PendingMerge {
   /// The values that the fetch selects of each object, if it returns values.
   let columns: EvaluatedColumns
   private let ground: EvaluationContext
+  /// The matches in computed values.
+  private let run: MatchRun
   /// The relationships that the predicate or the sort follows, short routes first; empty if no route
   /// needs more than the target's id.
   private let routes: [[RelationshipMapping]]
@@ -27,11 +29,11 @@ struct PendingMerge {
   private(set) var matches: [ManagedObject] = []
 
   /// Evaluates the predicate on all objects that SQL cannot decide about.
-  /// - Parameter columns: The paths of the values that ``values(of:)`` returns.
+  /// - Parameter columns: The values that ``values(of:)`` returns.
   /// - Returns: nil when no pending change affects the fetch.
   /// - Throws: ``StoreError/predicate(_:)``; ``SQLError``.
   init?(
-    _ request: FetchParameters, selecting columns: [[String]] = [], on entity: EntityMapping,
+    _ request: FetchParameters, selecting columns: [PredicateOperand] = [], on entity: EntityMapping,
     in context: ObjectContext
   ) throws {
     (self.context, self.entity) = (context, entity)
@@ -41,9 +43,9 @@ struct PendingMerge {
     let schema = context.core.mapping.schema
     let evaluator = PredicateEvaluator(
       request.conditions, entity: entity.name, schema: schema, matchLimit: context.core.matchLimit)
-    order = EvaluatedOrder(
-      request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
-    self.columns = EvaluatedColumns(columns, entity: entity.name, schema: schema)
+    run = MatchRun(limit: context.core.matchLimit)
+    order = EvaluatedOrder(request.sort, entity: entity.name, schema: schema, matches: run)
+    self.columns = EvaluatedColumns(columns, entity: entity.name, schema: schema, matches: run)
     let names = evaluator.routes.union(order.routes).union(self.columns.routes)
     guard Self.dependsOnPending(request, names, on: entity, in: context) else { return nil }
     context.index.update(context.pending)
@@ -91,6 +93,7 @@ struct PendingMerge {
     try follow(routes, of: present)
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject($0, on: ground)) })
     if let failure = evaluator.failure { throw failure }
+    try checkMatches()
     if excluded.isEmpty, matches.isEmpty { return nil }
   }
 
@@ -263,8 +266,13 @@ struct PendingMerge {
 
   private func merged(_ found: [ManagedObject]) throws -> [ManagedObject] {
     try follow(routes.filter { order.routes.contains($0.map(\.name)) }, of: found)
-    return merged(found.lazy.map(ranked), with: matches.map(ranked))
+    let result = merged(found.lazy.map(ranked), with: matches.map(ranked))
+    try checkMatches()
+    return result
   }
+
+  /// Throws if a regular expression in a computed value took too long.
+  func checkMatches() throws { if let failure = run.failure { throw failure } }
 
   /// Returns the elements of two sorted sequences in one order.
   func merged<Element>(
@@ -314,7 +322,7 @@ struct PendingMerge {
   func ids() throws -> [Int64] {
     if matches.isEmpty { return try ids(outside) }
     let rows = RowList(1)
-    try collect(ColumnSelection(columns: [.value(["id"])]), into: rows.collector)
+    try collect(ColumnSelection(columns: [.value(.objectID)]), into: rows.collector)
     return rows.rows.compactMap(\.[0].int64)
   }
 
@@ -342,14 +350,14 @@ struct PendingMerge {
   {
     let compiled = try Self.compiled(.columns(selection), request: request, on: entity, in: context)
     try context.withPendingRows(excluded) {
-      try context.withConnection { try collector.run(compiled.form, compiled.bindings, on: $0) }
+      try collector.run(compiled.form, compiled.bindings, of: entity, in: context)
     }
   }
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request: request, on: entity, in: context)
     return try context.withPendingRows(excluded) {
-      try context.scan(entity).objects(
+      try context.scan(entity, slots: request.slots(of: entity)).objects(
         compiled.form, compiled.bindings, isBranch: request.includesSubentities)
     }
   }

@@ -10,11 +10,13 @@ package enum StoreFunctions {
   package static func register(
     on connection: Connection, matchLimit: Double = MatchPattern.defaultLimit
   ) throws {
-    try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
-      guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
-        return .null
-      }
-      return .text(Folding.fold(text, StringOptions(rawValue: Int(truncatingIfNeeded: options))))
+    try unsafe connection.register(textFunction: "vault_fold") { text, options, result in
+      unsafe Folding.fold(text, StringOptions(rawValue: Int(truncatingIfNeeded: options)), into: &result)
+    }
+    // The pattern is folded already.
+    try unsafe connection.register(textTest: "vault_contains") { text, pattern, options in
+      unsafe Folding.contains(
+        text, pattern: pattern, options: StringOptions(rawValue: Int(truncatingIfNeeded: options)))
     }
     // The last pattern is cached: a statement compares many rows with one pattern.
     let last = Locked<LikePattern?>(nil)

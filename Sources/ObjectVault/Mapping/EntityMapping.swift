@@ -70,8 +70,11 @@ package final class EntityMapping: @unchecked Sendable {
   /// descendants.
   var branchColumns: [BranchColumns] { branchRows.entities }
   private var slotsByName: [String: Int] = [:]
-  /// The columns in which most rows are nil, according to the file's statistics.
-  let nilColumns = Locked<Set<SQLName>>([])
+  /// The columns in which most rows are nil, according to the file's statistics; nil if there are no
+  /// statistics of the table.
+  let nilColumns = Locked<Set<SQLName>?>(nil)
+  /// Whether the file has statistics of the table, so that the engine can choose between indexes.
+  var hasStatistics: Bool { nilColumns.withLock { $0 != nil } }
 
   // Made on demand: for a chain of n entities, each the child of the one before, the size of all these
   // values together would grow with the cube of n.
@@ -85,6 +88,43 @@ package final class EntityMapping: @unchecked Sendable {
   var columnCount: Int { branchRows.count }
   /// The number of ``ownColumns``.
   var ownColumnCount: Int { storedSlots.count + 2 }
+
+  /// Returns the columns of a query for rows: ``objectColumns`` or ``ownColumns``, or as many of them as
+  /// some slots need.
+  /// - Parameters:
+  ///   - slots: The slots that are read; nil for all, also those of subentities.
+  ///   - isBranch: Whether rows of subentities are included.
+  func columns(of slots: [Int]?, isBranch: Bool = true) -> SQL {
+    guard let slots else { return isBranch ? objectColumns : ownColumns }
+    var columns: SQL = "t0.\"id\", t0.\"_version\""
+    if isBranch, hasChildren { columns.append(", \(branchNumber("t0."))") }
+    for column in slots.compactMap({ self.slots[$0].columnName }) { columns.append(", t0.\(column)") }
+    return columns
+  }
+
+  /// Returns the number of ``columns(of:isBranch:)``.
+  func columnCount(of slots: [Int]?, isBranch: Bool = true) -> Int {
+    guard let slots else { return isBranch ? columnCount : ownColumnCount }
+    return slots.count + (isBranch && hasChildren ? 3 : 2)
+  }
+
+  /// Returns the slots with a column that a fetch of some properties reads: theirs, and those of
+  /// one-to-ones, by which a row tells its partners that they may be outdated.
+  /// - Throws: ``StoreError/predicate(_:)`` for a name that is no property.
+  func slots(of names: [String]) throws -> [Int] {
+    var found = Set(oneToOnes.map(\.slot))
+    for name in names where name != "id" {
+      guard let slot = slot(named: name) else {
+        let near = nearest(name, among: slots.map(\.name))
+        throw StoreError.predicate(
+          PredicateError(
+            "\(self.name) has no property \"\(shortened(name))\" that could be fetched alone"
+              + (didYouMean(near).map { "; \($0)" } ?? ""), entity: self.name))
+      }
+      found.insert(slot)
+    }
+    return storedSlots.filter(found.contains)
+  }
 
   package var name: String { description.name }
 
@@ -102,6 +142,14 @@ package final class EntityMapping: @unchecked Sendable {
     if info.relationship != nil { return true }
     return info.attribute.map { $0.isUnique || $0.isIndexed } == true
       || description.indexes.contains { $0.properties.first == info.name }
+  }
+
+  /// Returns whether an index contains all of the properties, so that their values can be read without
+  /// the rows.
+  func isCovered(_ slots: [Int]) -> Bool {
+    let names = Set(slots.map { self.slots[$0].name })
+    return slots.allSatisfy { $0 == slots.first && isIndexed($0) }
+      || description.indexes.contains { names.isSubset(of: $0.properties) }
   }
 
   /// Returns the slots that follow `first` in indexes that begin with `first`. A slot counts only if all

@@ -48,8 +48,12 @@ extension EntityMapping {
   }
 
   /// The query for the whole row of one id.
-  var rowStatement: String {
-    text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
+  var rowStatement: String { rowStatement(nil) }
+
+  /// Returns the query for the row of one id.
+  /// - Parameter slots: The slots that are read; nil for all.
+  func rowStatement(_ slots: [Int]?) -> String {
+    text("SELECT \(columns(of: slots)) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
   }
 
   /// The query for the whole row of one id, which passes the row to a function inside the engine.

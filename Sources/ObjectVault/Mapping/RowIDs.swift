@@ -118,6 +118,8 @@ package struct RowIDs {
 
 /// The versions of a row: each write increases the version.
 enum RowVersions {
+  /// The name of the column.
+  static let column = "_version"
   /// The version of a row that a save or an operation of a step creates.
   ///
   /// SQLite stores 0 and 1 without a byte: a row with version 1, which is the column's default, would

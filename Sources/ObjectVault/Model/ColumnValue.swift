@@ -40,6 +40,8 @@ public struct ResultColumn<Value> {
   let takeValue: (SQLValue) -> Void
   /// Returns the value that a stored value represents; nil if it is not a `Value`.
   let convert: (SQLValue) -> Value?
+  /// Creates an empty column whose values may be read on any thread; nil if code of the app reads them.
+  private(set) var makeSendable: (() -> ResultColumn)?
 
   /// Creates a column.
   ///
@@ -67,6 +69,14 @@ public struct ResultColumn<Value> {
       values.all.append(placeholder())
     }
     convert = value
+  }
+
+  /// Returns the column, marked as one whose values may be read on any thread.
+  /// - Parameter make: Creates an empty column of the same values.
+  func sendable(_ make: @escaping () -> ResultColumn) -> ResultColumn where Value: Sendable {
+    var copy = self
+    copy.makeSendable = make
+    return copy
   }
 }
 
@@ -104,33 +114,39 @@ extension ResultColumn {
 
 extension ResultColumn where Value: AttributeValue {
   /// Creates a column of optionals. `row` reads the values other than nil.
-  @inline(__always) fileprivate static func optional<Wrapped: AttributeValue>(
+  @inline(__always) fileprivate static func optional<Wrapped: AttributeValue & Sendable>(
     _ row: @escaping (_ row: borrowing TakenRow, _ index: Int) throws -> Wrapped?
   ) -> ResultColumn where Value == Wrapped? {
-    ResultColumn(
-      placeholder: { nil },
-      row: { taken, index in
-        if let value = try row(taken, index) { return .some(.some(value)) }
-        return taken.isNull(index) ? .some(.none) : .none
-      }, value: { Value(stored: $0) })
+    let make = {
+      ResultColumn(
+        placeholder: { nil },
+        row: { taken, index in
+          if let value = try row(taken, index) { return .some(.some(value)) }
+          return taken.isNull(index) ? .some(.none) : .none
+        }, value: { Value(stored: $0) })
+    }
+    return make().sendable(make)
   }
 }
 
 extension ResultColumn<Int> {
   fileprivate static var integers: ResultColumn {
     ResultColumn(placeholder: { 0 }, row: { $0.integer($1).map { Int($0) } }, value: { Int(stored: $0) })
+      .sendable { ResultColumn.integers }
   }
 }
 
 extension ResultColumn<String> {
   fileprivate static var strings: ResultColumn {
     ResultColumn(placeholder: { "" }, row: { try $0.text($1) }, value: { String(stored: $0) })
+      .sendable { ResultColumn.strings }
   }
 }
 
 extension ResultColumn<Double> {
   fileprivate static var doubles: ResultColumn {
     ResultColumn(placeholder: { 0 }, row: { $0.number($1) }, value: { Double(stored: $0) })
+      .sendable { ResultColumn.doubles }
   }
 }
 
@@ -138,7 +154,8 @@ extension ResultColumn<Date> {
   fileprivate static var dates: ResultColumn {
     ResultColumn(
       placeholder: { .placeholder }, row: { $0.number($1).map { Date(timeIntervalSinceReferenceDate: $0) } },
-      value: { Date(stored: $0) })
+      value: { Date(stored: $0) }
+    ).sendable { ResultColumn.dates }
   }
 }
 

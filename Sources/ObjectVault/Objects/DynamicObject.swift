@@ -125,6 +125,7 @@ public final class DynamicObject: ManagedObject {
       try load()
       guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
     }
+    if isPartial, overlay?.changed.contains(slot) != true, packedCell(slot)?.isAbsent == true { try load() }
     guard isLookedUp else { return storedValue(slot) ?? .null }
     guard host != nil else { throw StoreError.noContext(entity: entityName, property: name) }
     try loadMembers(slot)
@@ -219,7 +220,7 @@ public final class DynamicObject: ManagedObject {
   func requireChangeable(_ name: String) throws {
     guard let host else { throw unreachable(name) }
     if let refusal = host.refusal { throw refusal }
-    if state == .fault { try load() }
+    if state == .fault || isPartial { try load() }
     guard state == .inserted || state == .loaded else {
       throw StoreError.objectGone(entity: entityName, rowID: rowID)
     }

@@ -133,7 +133,7 @@ extension ManagedObject {
     if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }
     // A new object that was deleted before a save has no row to fetch.
     if id < 0, host.find(relationship.destination, id) == nil { return nil }
-    guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
+    guard let target = host.target(of: relationship, id, tells: tells) else { return nil }
     hold(target, slot)
     return target
   }

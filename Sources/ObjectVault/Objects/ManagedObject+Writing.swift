@@ -84,6 +84,7 @@ extension ManagedObject {
       if overlay.refused?.isEmpty == true { overlay.refused = nil }
       overlay.notifiesNextWrite = false
     } else {
+      if let host { _ = isWholeForWriting(host) }
       // Writing the value that the row already has is no change.
       if error == nil, rowHolds(value, slot) { return }
       overlay =
@@ -95,6 +96,15 @@ extension ManagedObject {
     overlay.changed.insert(slot)
     if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
     host?.didWrite(self, isFirst: isFirst)
+  }
+
+  /// Reads what a fetch left out of the row: change sets need the old value of each property that is
+  /// written, and after the save it is lost.
+  /// - Returns: Whether the whole row is in memory. If not, the error is noted.
+  private func isWholeForWriting(_ host: any ObjectHost) -> Bool {
+    guard isPartial, state == .loaded else { return true }
+    do { try host.complete(self) } catch { host.note(error) }
+    return !isPartial
   }
 
   /// Whether the row in memory has this value in a slot.
@@ -119,6 +129,7 @@ extension ManagedObject {
       host.fire(self)
       return state == .loaded ? host : nil
     }
+    guard isWholeForWriting(host) else { return nil }
     switch state {
     case .inserted, .loaded: return host
     case .detached, .invalid, .deleted, .fault:

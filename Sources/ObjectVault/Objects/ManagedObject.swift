@@ -75,7 +75,7 @@ public protocol Persistable: AnyObject {}
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
   // The slot of the target, if `attached` is only the target of a to-one.
   @safe @exclusivity(unchecked) private final var soleTargetSlot: UInt16 = 0
-  // Two flags in one byte: with one more byte many objects would need a larger memory block.
+  // Three flags in one byte: with one more byte many objects would need a larger memory block.
   @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
   package final var isRegistered: Bool {
     @inline(__always) get { marks & 1 != 0 }
@@ -86,6 +86,11 @@ public protocol Persistable: AnyObject {}
   final var mayHaveGained: Bool {
     @inline(__always) get { marks & 2 != 0 }
     @inline(__always) set { marks = newValue ? marks | 2 : marks & ~2 }
+  }
+  /// Whether cells of its row may be absent, because a fetch left them out: see ``FetchBuilder/only(_:)``.
+  final var isPartial: Bool {
+    @inline(__always) get { marks & 4 != 0 }
+    @inline(__always) set { marks = newValue ? marks | 4 : marks & ~4 }
   }
   /// The object's state.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
@@ -154,14 +159,26 @@ public protocol Persistable: AnyObject {}
   // Safe: the object retains the page of its row. The slot belongs to the entity that the row was packed
   // for.
   /// Returns the value of a slot in its row; nil if the row is not in memory.
-  @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? {
-    unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
+  @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? { rowCell(slot)?.value }
+
+  // Safe as above.
+  /// Returns the cell of a slot in its row; nil if the row is not in memory. Reads a value that was not
+  /// fetched, which ``packedCell(_:)`` does not; nil if that fails.
+  @inline(__always) final func rowCell(_ slot: Int) -> RowCell? {
+    guard let cell = packedCell(slot) else { return nil }
+    return cell.isAbsent ? completedCell(slot) : cell
   }
 
   // Safe as above.
-  /// Returns the cell of a slot in its row; nil if the row is not in memory.
-  @inline(__always) final func rowCell(_ slot: Int) -> RowCell? {
+  /// Returns the cell of a slot in its row as it is in memory.
+  @inline(__always) final func packedCell(_ slot: Int) -> RowCell? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot) }
+  }
+
+  @inline(never) private final func completedCell(_ slot: Int) -> RowCell? {
+    guard let host else { return nil }
+    do { try host.complete(self) } catch { host.note(error) }
+    return packedCell(slot).flatMap { $0.isAbsent ? nil : $0 }
   }
 
   // Safe: a row belongs to one object, which retains its page, and only the object's own task reads it.
@@ -316,14 +333,14 @@ public protocol Persistable: AnyObject {}
     return values
   }
 
-  /// Fetches the row now, if it is not in memory, and throws errors that a getter cannot throw. A row
-  /// that did not exist before is read again.
+  /// Fetches the row now, if it is not in memory or only partly, and throws errors that a getter cannot
+  /// throw. A row that did not exist before is read again.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist, or the object belongs
   ///   to no context; ``SQLError``.
   public final func load() throws {
-    guard isUnread || state == .detached else { return }
+    guard isUnread || state == .detached || isPartial else { return }
     guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    try host.load(self)
+    if isPartial, !isUnread { try host.complete(self) } else { try host.load(self) }
   }
 
   // MARK: Attributes
@@ -335,10 +352,9 @@ public protocol Persistable: AnyObject {}
   /// Returns the value of an attribute. `property` is its key path, which only prototypes need.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
-    if let row = unsafe row, !isOverlaid,
-      let value = unsafe Value.read(RowCell(row: row, slot: Int(slot)))
-    {
-      return value
+    if let row = unsafe row, !isOverlaid {
+      let cell = unsafe RowCell(row: row, slot: Int(slot))
+      if !cell.isAbsent, let value = Value.read(cell) { return value }
     }
     return readSlowly(slot, property)
   }

@@ -22,14 +22,18 @@ protocol ObjectHost: AnyObject {
   /// The reason why changes are not accepted now; nil if they are.
   var refusal: (any Error)? { get }
 
-  /// Returns the object of a row, as a fault if the row is not in memory. If the object's class depends
-  /// on the row, the row is read at once: nil if it does not exist, which is reported if `tells` is set.
-  func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
+  /// Returns the object that a relationship refers to, as a fault if the row is not in memory. If the
+  /// object's class depends on the row, the row is read at once: nil if it does not exist, which is
+  /// reported if `tells` is set.
+  func target(of relationship: RelationshipMapping, _ id: Int64, tells: Bool) -> ManagedObject?
   /// Fetches the row of a fault, or throws.
   func load(_ object: ManagedObject) throws
   /// Fetches the row of a fault for a getter: an error is recorded. If the row does not exist, the object
   /// becomes invalid; after any other error it stays a fault.
   func fire(_ object: ManagedObject)
+  /// Reads the attributes that a fetch left out of the row of an object. If the row does not exist, the
+  /// object becomes invalid; after any other error it stays as it is.
+  func complete(_ object: ManagedObject) throws
   /// Fetches the members of a to-many, or throws.
   func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws
 

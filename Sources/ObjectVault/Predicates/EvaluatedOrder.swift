@@ -4,44 +4,60 @@
 internal import CipherSQLite
 
 /// The sort keys of one entity, prepared for the comparison of many objects.
-package struct EvaluatedOrder {
+struct EvaluatedOrder {
   private struct Key {
     let order: PredicateEvaluator.Order
     let isDescending: Bool
+    let nilIsGreatest: Bool
+    let options: StringOptions
   }
 
   private let keys: [Key]
   private let columns: EvaluatedColumns
   /// The routes that the keys follow: lists of relationship names that begin at the object. The set also
   /// has every prefix of a route.
-  package var routes: Set<[String]> { columns.routes }
+  var routes: Set<[String]> { columns.routes }
   /// The routes to targets of which more than the id is read.
   var deepRoutes: Set<[String]> { columns.deepRoutes }
 
   /// Prepares sort keys.
-  /// - Parameters:
-  ///   - keys: The path of each key, as names from the object on.
-  ///   - entity: The entity of the objects.
-  package init(_ keys: [(names: [String], isDescending: Bool)], entity: String, schema: Schema) {
-    let columns = EvaluatedColumns(keys.map(\.names), entity: entity, schema: schema)
+  /// - Parameter entity: The entity of the objects.
+  init(_ keys: [SortKey], entity: String, schema: Schema, matches run: MatchRun? = nil) {
+    let columns = EvaluatedColumns(
+      keys.map(\.value), options: keys.map(\.options), entity: entity, schema: schema, matches: run)
     self.columns = columns
     self.keys = zip(keys, columns.types).map { key, type in
-      Key(order: PredicatePreparation.order(type, and: nil), isDescending: key.isDescending)
+      Key(
+        order: PredicatePreparation.order(type, and: nil), isDescending: key.isDescending,
+        nilIsGreatest: key.nilIsGreatest, options: key.options)
+    }
+  }
+
+  /// Returns the values by which a row is sorted.
+  /// - Parameter row: The values of the keys, as they are stored.
+  func values(of row: [SQLValue]) -> [SQLValue] {
+    zip(keys, row).map { key, value in
+      guard !key.options.isEmpty else { return value }
+      // SQL folds other values to NULL.
+      guard case .text(let text) = value else { return .null }
+      return .text(Folding.fold(text, key.options))
     }
   }
 
   /// Returns the values that an object is sorted by. The id of a new object sorts after all others, as
   /// its assigned id will.
-  package func values<Subject: PredicateSubject>(of object: Subject) -> [SQLValue] {
+  func values<Subject: PredicateSubject>(of object: Subject) -> [SQLValue] {
     columns.values(of: object, isOrder: true)
   }
 
   /// Compares the sort values of two objects: -1, 0 or 1.
-  package func compare(_ left: [SQLValue], with right: [SQLValue]) -> Int {
+  func compare(_ left: [SQLValue], with right: [SQLValue]) -> Int {
     for (index, key) in keys.enumerated() {
       let (a, b) = (left[index], right[index])
       let result =
-        a.isNull || b.isNull ? (b.isNull ? 1 : 0) - (a.isNull ? 1 : 0) : key.order.compare(a, with: b) ?? 0
+        a.isNull || b.isNull
+        ? (b.isNull == key.nilIsGreatest ? -1 : 1) * (a.isNull == b.isNull ? 0 : 1)
+        : key.order.compare(a, with: b) ?? 0
       if result != 0 { return key.isDescending ? -result : result }
     }
     return 0
@@ -54,32 +70,40 @@ enum IDOrder {
   static func rank(_ id: Int64) -> Int64 { id < 0 ? (1 << 62) - id : id }
 }
 
-/// Paths of one entity, prepared for reading the values of many objects.
-package struct EvaluatedColumns {
+/// Values of the objects of one entity, prepared for reading them of many objects.
+struct EvaluatedColumns {
   private let operands: [PredicateEvaluator.Operand]
-  /// The type of each path's values; nil for a path that does not exist.
+  /// The type of each value; nil for a path that does not exist.
   let types: [AttributeType?]
-  /// Whether the values of each path are ids.
+  /// Whether each value is an id.
   var areIDs: [Bool] { operands.map { if case .id = $0 { true } else { false } } }
-  /// The routes that the paths follow; see ``EvaluatedOrder/routes``.
+  /// The routes that the values follow; see ``EvaluatedOrder/routes``.
   let routes: Set<[String]>
   /// The routes to targets of which more than the id is read.
   let deepRoutes: Set<[String]>
 
-  /// Prepares paths.
+  /// Prepares values.
   /// - Parameters:
-  ///   - paths: The paths, as names from the object on.
+  ///   - options: What comparisons ignore of each value; empty for none.
   ///   - entity: The entity of the objects.
-  package init(_ paths: [[String]], entity: String, schema: Schema) {
-    var preparation = PredicatePreparation(entity, schema)
-    operands = paths.map { preparation.path(PropertyPath($0)) }
-    types = paths.map { preparation.type(PropertyPath($0)) }
+  ///   - run: What remembers a MATCHES in a value that took too long.
+  init(
+    _ values: [PredicateOperand], options: [StringOptions] = [], entity: String, schema: Schema,
+    matches run: MatchRun? = nil
+  ) {
+    var preparation = PredicatePreparation(entity, schema, matches: run)
+    operands = values.enumerated().map { index, value in
+      let operand = preparation.operand(value)
+      guard options.indices.contains(index), !options[index].isEmpty else { return operand }
+      return .folded(operand, options[index])
+    }
+    types = values.map { preparation.type($0) }
     (routes, deepRoutes) = (preparation.routes, preparation.deepRoutes)
   }
 
-  /// Returns the values at the ends of the paths.
+  /// Returns the values of an object.
   /// - Parameter isOrder: Whether the id of a new object is a number above all others.
-  package func values<Subject: PredicateSubject>(of object: Subject, isOrder: Bool = false) -> [SQLValue] {
+  func values<Subject: PredicateSubject>(of object: Subject, isOrder: Bool = false) -> [SQLValue] {
     let evaluation = Evaluation(subjects: [object])
     return operands.map { operand in
       guard isOrder, case .id = operand else { return evaluation.value(operand) }

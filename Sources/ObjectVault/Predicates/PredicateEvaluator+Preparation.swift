@@ -193,7 +193,7 @@ struct PredicatePreparation {
     operand.constant(among: values)?.value
   }
 
-  private mutating func operand(_ operand: PredicateOperand) -> Operand {
+  mutating func operand(_ operand: PredicateOperand) -> PredicateEvaluator.Operand {
     switch operand {
     case .value, .variable: return .value(constant(operand)?.stored ?? .null)
     case .path(let path): return self.path(path)
@@ -241,7 +241,16 @@ struct PredicatePreparation {
         value: isCount ? .value(.integer(0)) : path(value),
         areNumbers: type?.isStoredAsText != true || type?.isNumeric == true,
         isDistinct: aggregate.isDistinct,
-        nothing: aggregate.function.overNothing(type)))
+        nothing: aggregate.function.overNothing(type),
+        order: aggregate.order.map { key in
+          let place = PropertyPath(depth: depth, key.value.names ?? [])
+          let operand = path(place)
+          if case .id = operand {
+            return .init(key: .numberOfID(operand), isDescending: key.isDescending, order: .stored)
+          }
+          return .init(
+            key: operand, isDescending: key.isDescending, order: Self.order(self.type(place), and: nil))
+        }))
   }
 
   /// Converts the result of a calculation to one kind of number if the types are of several.
@@ -308,7 +317,7 @@ struct PredicatePreparation {
 
   // MARK: Types
 
-  private mutating func type(_ operand: PredicateOperand) -> AttributeType? {
+  mutating func type(_ operand: PredicateOperand) -> AttributeType? {
     switch operand {
     case .value, .variable: return constant(operand)?.type
     case .path(let path): return type(path)

@@ -72,6 +72,15 @@ package struct PredicateEvaluator {
     let isDistinct: Bool
     /// The result over no values.
     let nothing: SQLValue
+    /// The order whose first member's value is the result; nil for a function of all values.
+    let order: MemberOrder?
+  }
+
+  /// An order of members.
+  struct MemberOrder {
+    let key: Operand
+    let isDescending: Bool
+    let order: Order
   }
 
   private let condition: Condition
@@ -126,6 +135,18 @@ package struct PredicateEvaluator {
   /// Returns whether the condition is true of the object.
   package func holds<Subject: PredicateSubject>(for object: Subject) -> Bool {
     Evaluation(subjects: [object]).holds(condition)
+  }
+}
+
+extension PredicateEvaluator.MemberOrder {
+  /// Returns whether a member comes before another one. nil is less than all values, and members with
+  /// equal keys are in the order of their ids.
+  func puts(_ left: (key: SQLValue, id: Int64), before right: (key: SQLValue, id: Int64)) -> Bool {
+    let (a, b) = (left.key, right.key)
+    var result =
+      a.isNull || b.isNull ? (b.isNull ? 1 : 0) - (a.isNull ? 1 : 0) : order.compare(a, with: b) ?? 0
+    if result == 0 { result = left.id < right.id ? -1 : 1 }
+    return isDescending ? result > 0 : result < 0
   }
 }
 
@@ -218,6 +239,18 @@ struct Evaluation<Subject: PredicateSubject> {
     {
       return .integer(Int64(owner.members(of: name).count))
     }
+    if let order = values.order {
+      var first: (key: SQLValue, id: Int64, value: SQLValue)?
+      _ = anyMember(of: owner, steps[toOnes.endIndex...]) { member in
+        guard member.holds(values.condition), let subject = member.subjects.last else { return false }
+        let (key, id) = (member.value(order.key), IDOrder.rank(subject.subjectID))
+        if first.map({ order.puts((key, id), before: ($0.key, $0.id)) }) != false {
+          first = (key, id, member.value(values.value))
+        }
+        return false
+      }
+      return first?.value ?? .null
+    }
     var found: [SQLValue] = []
     _ = anyMember(of: owner, steps[toOnes.endIndex...]) { member in
       if member.holds(values.condition) { found.append(member.value(values.value)) }
@@ -252,7 +285,8 @@ struct Evaluation<Subject: PredicateSubject> {
     case .cast(let inner, let kind): return ValueArithmetic.cast(value(inner), toDecimal: kind == .decimal)
     case .folded(let inner, let options):
       let value = value(inner)
-      guard case .text(let text) = value else { return value }
+      // SQL folds other values to NULL.
+      guard case .text(let text) = value else { return .null }
       return .text(Folding.fold(text, options))
     }
   }

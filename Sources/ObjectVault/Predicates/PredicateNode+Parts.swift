@@ -95,3 +95,31 @@ extension PredicateNode {
     }
   }
 }
+
+extension PredicateNode {
+  /// A condition on an object as a condition on a member: each path begins one depth further in.
+  var inMembers: PredicateNode {
+    if case .quantified(let quantifier, let path, let inner) = self {
+      return .quantified(quantifier, path.inMembers, inner.inMembers)
+    }
+    return mapping({ $0.inMembers }, { $0.inMembers })
+  }
+}
+
+extension PredicateOperand {
+  fileprivate var inMembers: PredicateOperand {
+    switch self {
+    case .path(let path): return .path(path.inMembers)
+    case .count(let path): return .count(path.inMembers)
+    case .aggregate(var aggregate):
+      aggregate.path = aggregate.path.inMembers
+      aggregate.condition = aggregate.condition.inMembers
+      return .aggregate(aggregate)
+    default: return mapping({ $0.inMembers }, { $0.inMembers })
+    }
+  }
+}
+
+extension PropertyPath {
+  fileprivate var inMembers: PropertyPath { PropertyPath(depth: depth + 1, names, place: place) }
+}

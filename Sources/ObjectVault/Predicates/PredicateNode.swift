@@ -165,6 +165,9 @@ public struct MemberAggregate: Sendable, Hashable, Codable {
   /// The condition that must be true for a member to be counted. In it, paths of the next depth begin at
   /// the end of the path.
   public var condition: PredicateNode
+  /// The order whose first member's value is the result, instead of a function of all values; nil for the
+  /// function. Its path begins at the member.
+  var order: SortKey?
 
   /// Creates a function of members.
   /// - Parameters:

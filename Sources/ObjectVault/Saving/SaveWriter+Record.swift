@@ -19,7 +19,8 @@ extension SaveWriter {
     var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
     for slot in slots {
       let name = entity.slots[slot].name
-      old[name] = object.rowValue(slot)
+      // The row in memory is that before the save, and complete: see ManagedObject.overwrite.
+      old[name] = object.packedCell(slot)?.value
       new[name] = resolved(overlay[slot], of: entity, slot: slot)
     }
     record?.update(entity.name, rowID: object.rowID, old: old, new: new)

@@ -23,9 +23,11 @@ struct WrittenRows {
   /// The ids at the ends of links, by join table.
   private(set) var links: [String: Set<LinkEnds>] = [:]
   private var movesMembers = false
+  /// The names of the entities that SQL of the program has changed.
+  var changedBySQL: Set<String> = []
 
   /// Whether nothing was written.
-  var isEmpty: Bool { ids.isEmpty && links.isEmpty && !movesMembers }
+  var isEmpty: Bool { ids.isEmpty && links.isEmpty && !movesMembers && changedBySQL.isEmpty }
 
   func contains(_ id: Int64, table: Int) -> Bool { ids[table]?.contains(id) == true }
 

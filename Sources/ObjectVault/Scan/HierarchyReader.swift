@@ -17,11 +17,21 @@ struct HierarchyReader {
   private let isMixed: Bool
 
   /// Prepares the readers.
-  /// - Parameter isBranch: Whether rows of subentities are read, too.
-  init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps) {
+  /// - Parameters:
+  ///   - isBranch: Whether rows of subentities are read, too.
+  ///   - slots: The slots that are read; nil for all.
+  init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps, slots: [Int]? = nil) {
     self.entity = entity
     isMixed = isBranch && entity.hasChildren
-    if isMixed {
+    if let slots {
+      let first = isMixed ? 3 : 2
+      let names = slots.map { entity.slots[$0].name }
+      members = (isMixed ? entity.branch : [entity]).map { member in
+        Member(
+          reader: RowReader(member, maps, slots: names.compactMap(member.slot)),
+          columns: slots.indices.map { $0 + first })
+      }
+    } else if isMixed {
       members = entity.branchColumns.map {
         Member(reader: RowReader($0.entity.entity, maps), columns: $0.columns)
       }
@@ -40,8 +50,9 @@ struct HierarchyReader {
     let (object, isNewer) = member.reader.relative(id, version: version)
     if isNewer {
       let row = unsafe packer.pack(
-        statement, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
-      unsafe member.reader.fill(object, version: version, row: row, in: packer.page)
+        statement, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount,
+        others: member.reader.others)
+      unsafe member.reader.fill(object, version: version, row: row, in: &packer)
     }
     return object
   }
@@ -55,8 +66,9 @@ struct HierarchyReader {
     let (object, isNewer) = member.reader.relative(id, version: version)
     if isNewer {
       let cells = unsafe try packer.pack(
-        row, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
-      unsafe member.reader.fill(object, version: version, row: cells, in: packer.page)
+        row, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount,
+        others: member.reader.others)
+      unsafe member.reader.fill(object, version: version, row: cells, in: &packer)
     }
     return object
   }

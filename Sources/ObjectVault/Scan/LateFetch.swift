@@ -51,20 +51,11 @@ struct LateFetch {
   /// Returns whether the query plans of ids and rows are equal, except that the ids are read from the
   /// index alone. Then both statements have the same order.
   private func isFit(_ connection: Connection) throws -> Bool {
-    let ids = try plan(lookup.ids.text, connection)
-    let rows = try plan(lookup.text, connection)
+    let ids = try connection.plan(sql: lookup.ids.text, values).map(\.text)
+    let rows = try connection.plan(sql: lookup.text, values).map(\.text)
     let mark = " t0 USING COVERING INDEX "
     let line = { (line: String) in line.replacing(mark, with: " t0 USING INDEX ") }
     return ids.contains { $0.contains(mark) } && !rows.contains { $0.contains(mark) }
       && ids.map(line) == rows
-  }
-
-  private func plan(_ text: String, _ connection: Connection) throws -> [String] {
-    // Not from the statement cache: no text runs twice.
-    let statement = try connection.prepare(sql: "EXPLAIN QUERY PLAN " + text)
-    try statement.bind(values)
-    var lines: [String] = []
-    while try statement.step() { lines.append(statement.text(3) ?? "") }
-    return lines
   }
 }

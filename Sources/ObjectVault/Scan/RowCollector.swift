@@ -22,12 +22,16 @@ extension RowCollecting {
   }
 
   /// Returns the objects of some rows, in the order of the given ids.
-  func rows(_ ids: [Int64], of entity: EntityMapping, on connection: Connection) throws -> [ManagedObject] {
+  func rows(_ ids: [Int64], of entity: EntityMapping, slots: [Int]?, on connection: Connection) throws
+    -> [ManagedObject]
+  {
     expect(ids.count)
     let runs = RowFeed(runs: ids)
     // A lookup takes the engine about twice as long as a step to the next row.
-    guard runs.count * 2 <= ids.count else { return try all(entity.rowsOfFedIDs, of: ids, on: connection) }
-    return try connection.lend(runs) { try all(entity.rowsOfFedRuns, [], on: connection) }
+    guard runs.count * 2 <= ids.count else {
+      return try all(entity.rowsOfFedIDs(slots), of: ids, on: connection)
+    }
+    return try connection.lend(runs) { try all(entity.rowsOfFedRuns(slots), [], on: connection) }
   }
 
   /// Runs a query on one connection and in one statement: it does not divide a split query, does not read
@@ -78,12 +82,13 @@ final class RowCollector: RowCollecting {
   let columnCount: Int
 
   /// Makes a collector.
-  /// - Parameter collectsOwners: Whether rows have one more column: the id of an object that they are
-  ///   members of.
-  init(_ entity: EntityMapping, _ maps: IdentityMaps, collectsOwners: Bool = false) {
-    reader = RowReader(entity, maps)
+  /// - Parameters:
+  ///   - slots: The slots that the rows have; nil for all.
+  ///   - collectsOwners: Whether rows have one more column: the id of an object that they are members of.
+  init(_ entity: EntityMapping, _ maps: IdentityMaps, slots: [Int]? = nil, collectsOwners: Bool = false) {
+    reader = RowReader(entity, maps, slots: slots)
     self.collectsOwners = collectsOwners
-    columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
+    columnCount = entity.columnCount(of: slots) + (collectsOwners ? 1 : 0)
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }
@@ -94,8 +99,8 @@ final class RowCollector: RowCollecting {
   }
 
   /// Adds the rows that another thread has packed.
-  func take(_ batch: ScanAhead.Batch) {
-    for index in 0..<batch.count { found.append(reader.read(batch[index], in: batch.page)) }
+  func take(_ batch: RowBatch) {
+    for index in 0..<batch.count { found.append(reader.read(batch[index], in: batch.page, &packer)) }
   }
 
   func take(_ row: borrowing TakenRow) throws {
@@ -118,13 +123,15 @@ final class HierarchyCollector: RowCollecting {
   /// Makes a collector.
   /// - Parameters:
   ///   - isBranch: Whether rows of subentities are read, too.
+  ///   - slots: The slots that the rows have; nil for all.
   ///   - collectsOwners: Whether rows have one more column: the id of an object that they are members of.
   init(
-    _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, collectsOwners: Bool = false
+    _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, slots: [Int]? = nil,
+    collectsOwners: Bool = false
   ) {
-    reader = HierarchyReader(entity, isBranch: isBranch, maps)
+    reader = HierarchyReader(entity, isBranch: isBranch, maps, slots: slots)
     self.collectsOwners = collectsOwners
-    columnCount = (isBranch ? entity.columnCount : entity.ownColumnCount) + (collectsOwners ? 1 : 0)
+    columnCount = entity.columnCount(of: slots, isBranch: isBranch) + (collectsOwners ? 1 : 0)
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }

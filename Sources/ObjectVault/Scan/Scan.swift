@@ -29,32 +29,36 @@ protocol ScanContext: AnyObject {
   func countReadAhead(_ rows: Int)
 }
 
-/// Queries for the whole rows of one entity and its subentities.
+/// Queries for the rows of one entity and its subentities.
 struct Scan {
   let entity: EntityMapping
   let context: any ScanContext
+  /// The slots that are read; nil for all.
+  var slots: [Int]?
 
   /// Returns the objects of a query, in its order.
   /// - Parameters:
   ///   - form: The query.
   ///   - values: The values of its parameters.
-  ///   - isBranch: Whether rows of subentities are included. If they are, the columns of the query are
-  ///     ``EntityMapping/objectColumns``; otherwise ``EntityMapping/ownColumns``.
+  ///   - isBranch: Whether rows of subentities are included. The columns of the query are
+  ///     ``EntityMapping/columns(of:isBranch:)``.
   func objects(_ form: ScanForm, _ values: [SQLValue], isBranch: Bool = true) throws -> [ManagedObject] {
     switch form {
     case .late(let lookup, let form):
       return try LateFetch(lookup: lookup, form: form, values: values, scan: self).objects()
     case .listed(let ids, _): return try rows(ids)
     case .split(let text, let split) where !entity.isInHierarchy:
-      return try counted(SplitScan(whole: text, split: split, entity: entity, context: context).objects)
+      return try counted(
+        SplitScan(whole: text, split: split, entity: entity, slots: slots, context: context).objects)
     case .stepped, .handedOver, .placed, .split:
       return try counted {
         // Two calls with concrete types, so that the compiler specializes the code that runs for each
         // row.
         try context.withConnection { connection in
           try entity.isInHierarchy
-            ? HierarchyCollector(entity, isBranch: isBranch, context.maps).all(form, values, on: connection)
-            : RowCollector(entity, context.maps).all(form, values, on: connection)
+            ? HierarchyCollector(entity, isBranch: isBranch, context.maps, slots: slots)
+              .all(form, values, on: connection)
+            : RowCollector(entity, context.maps, slots: slots).all(form, values, on: connection)
         }
       }
     }
@@ -63,13 +67,16 @@ struct Scan {
   /// Returns the objects of some rows by one query, in the order of the given ids.
   func rows(_ ids: [Int64]) throws -> [ManagedObject] {
     guard ids.count > 1 else {
-      return try ids.first.map { try objects(.stepped(entity.rowSQL), [.integer($0)]) } ?? []
+      let text = slots.map { entity.rowStatement($0) } ?? entity.rowSQL
+      return try ids.first.map { try objects(.stepped(text), [.integer($0)]) } ?? []
     }
     return try counted {
       try context.withConnection { connection in
         try entity.isInHierarchy
-          ? HierarchyCollector(entity, context.maps).rows(ids, of: entity, on: connection)
-          : RowCollector(entity, context.maps).rows(ids, of: entity, on: connection)
+          ? HierarchyCollector(entity, context.maps, slots: slots)
+            .rows(ids, of: entity, slots: slots, on: connection)
+          : RowCollector(entity, context.maps, slots: slots)
+            .rows(ids, of: entity, slots: slots, on: connection)
       }
     }
   }

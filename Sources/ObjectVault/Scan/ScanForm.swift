@@ -69,12 +69,18 @@ struct SplitQuery: Sendable {
 }
 
 extension EntityMapping {
-  /// The query for the whole rows of the ids in a feed, of any length.
-  var rowsOfFedIDs: ScanForm { .unsorted(objectColumns, count: columnCount, rest: fedRowsSource) }
+  /// Returns the query for the rows of the ids in a feed, of any length.
+  /// - Parameter slots: The slots that are read; nil for all.
+  func rowsOfFedIDs(_ slots: [Int]?) -> ScanForm {
+    .unsorted(columns(of: slots), count: columnCount(of: slots), rest: fedRowsSource)
+  }
 
-  /// The query for the whole rows of a feed of runs of ids: the engine looks up the first row of each
+  /// Returns the query for the rows of a feed of runs of ids: the engine looks up the first row of each
   /// run, and steps on from there.
-  var rowsOfFedRuns: ScanForm { .unsorted(objectColumns, count: columnCount, rest: fedRunsSource) }
+  /// - Parameter slots: The slots that are read; nil for all.
+  func rowsOfFedRuns(_ slots: [Int]?) -> ScanForm {
+    .unsorted(columns(of: slots), count: columnCount(of: slots), rest: fedRunsSource)
+  }
 }
 
 extension RelationshipMapping {

@@ -5,8 +5,10 @@ internal import CipherSQLite
 extension SelectStatement {
   /// Returns the form in which the statement fetches rows with the given number of columns. Its values
   /// and their order are those of ``sql``.
-  /// - Parameter columnsAreNames: Whether each column is a column of the table, not a computed one.
-  func form(columnCount: Int, columnsAreNames: Bool) -> ScanForm {
+  /// - Parameters:
+  ///   - columnsAreNames: Whether each column is a column of the table, not a computed one.
+  ///   - canBeSplit: Whether two connections may read halves of the table.
+  func form(columnCount: Int, columnsAreNames: Bool, canBeSplit: Bool = true) -> ScanForm {
     guard grouping.isEmpty, !isDistinct, columnCount <= RowFunction.columnLimit,
       window == nil || columnsAreNames || isInOrderOfScan
     else {
@@ -24,7 +26,8 @@ extension SelectStatement {
     var copy = self
     if order.isEmpty, window == nil {
       copy.columns = RowFunction.take.call(columns)
-      return copy.splitQuery.map { .split(copy.sql.text, $0) } ?? .handedOver(copy.sql.text)
+      guard canBeSplit, let split = copy.splitQuery else { return .handedOver(copy.sql.text) }
+      return .split(copy.sql.text, split)
     }
     // This form also serves a limit on rows that come in order, because the engine counts each row before
     // it reads the next one. With a subquery, SQLCipher 4 would copy each value twice, which is a third
@@ -52,7 +55,8 @@ extension SelectStatement {
   /// The statements that divide the rows between two connections; nil unless the query is for all rows of
   /// a table.
   private var splitQuery: SplitQuery? {
-    guard case .table(let table, let alias) = source, joins.isEmpty, condition == nil else { return nil }
+    guard case .table(let table, let alias) = source, joins.isEmpty, condition == nil, columns.values.isEmpty
+    else { return nil }
     var (below, above) = (self, self)
     below.condition = "\(alias: alias).\"id\" <= ?"
     above.condition = "\(alias: alias).\"id\" > ?"

@@ -5,8 +5,8 @@ internal import CipherSQLite
 /// The columns of a fetch for values, and the groups over which aggregates are computed.
 struct ColumnSelection: Sendable, Hashable {
   var columns: [Column]
-  /// The properties whose values distinguish the groups; empty for one group of all rows.
-  var grouping: [[String]] = []
+  /// The values that distinguish the groups; empty for one group of all rows.
+  var grouping: [PredicateOperand] = []
   /// The condition that a group must satisfy.
   var having: GroupFilter?
   /// Whether equal rows are returned once.
@@ -25,27 +25,27 @@ struct ColumnSelection: Sendable, Hashable {
     return found
   }
 
-  /// The paths of the values of one row, from which the result can be computed: those of the columns; for
-  /// groups, those of `grouping` and then one for each aggregate.
-  var paths: [[String]] {
-    isGrouped ? grouping + aggregates.map { $0.path ?? ["id"] } : columns.compactMap(\.path)
+  /// The values of one row from which the result can be computed: those of the columns; for groups, those
+  /// of `grouping` and then one for each aggregate.
+  var values: [PredicateOperand] {
+    isGrouped ? grouping + aggregates.map { $0.value ?? .objectID } : columns.compactMap(\.value)
   }
 
   /// Returns whether no path ends at a relationship: the value of a to-one is the id of its object.
   func isByValue(of entity: EntityMapping) -> Bool {
-    (grouping + columns.compactMap(\.path)).allSatisfy { !entity.endsAtRelationship($0) }
+    (grouping + columns.compactMap(\.value)).allSatisfy { !entity.endsAtRelationship($0) }
   }
 
   /// Returns the selection with the ids of to-ones instead of the to-ones.
   func byValue(of entity: EntityMapping) -> ColumnSelection {
     var copy = self
-    copy.grouping = grouping.map(entity.valuePath)
+    copy.grouping = grouping.map(entity.byValue)
     copy.columns = columns.map { column in
       switch column {
-      case .value(let path): .value(entity.valuePath(path))
+      case .value(let value): .value(entity.byValue(value))
       case .aggregate(let aggregate):
         .aggregate(
-          AggregateColumn(function: aggregate.function, path: aggregate.path.map(entity.valuePath)))
+          AggregateColumn(function: aggregate.function, value: aggregate.value.map(entity.byValue)))
       }
     }
     return copy
@@ -53,27 +53,30 @@ struct ColumnSelection: Sendable, Hashable {
 
   /// A column of the result.
   enum Column: Sendable, Hashable {
-    case value([String])
+    case value(PredicateOperand)
     case aggregate(AggregateColumn)
 
-    var path: [String]? {
+    /// The value that is selected, or of which an aggregate is.
+    var value: PredicateOperand? {
       switch self {
-      case .value(let path): path
-      case .aggregate(let aggregate): aggregate.path
+      case .value(let value): value
+      case .aggregate(let aggregate): aggregate.value
       }
     }
   }
 }
 
-/// An aggregate function of the values of a property.
+/// An aggregate function of a value of each row.
 struct AggregateColumn: Sendable, Hashable {
   enum Function: Sendable, Hashable {
     /// `total` is the sum as a real number, which does not overflow; of decimals it is the sum.
     case count, countDistinct, sum, total, average, minimum, maximum
   }
   let function: Function
-  /// The property; nil to count rows.
-  let path: [String]?
+  /// The value; nil to count rows.
+  let value: PredicateOperand?
+  /// What errors call the value: the path of the property, if it is one.
+  var property: String { value?.pathText ?? "id" }
 }
 
 /// A condition on aggregates, which a group must satisfy. Two-valued, as predicates are: a comparison
@@ -113,8 +116,9 @@ indirect enum GroupFilter: Sendable, Hashable {
 }
 
 extension EntityMapping {
-  /// Returns whether the last name of a path is a relationship.
-  func endsAtRelationship(_ names: [String]) -> Bool {
+  /// Returns whether a value is an object: the end of a path whose last name is a to-one.
+  func endsAtRelationship(_ value: PredicateOperand) -> Bool {
+    guard let names = value.names else { return false }
     var entity = self
     for (index, name) in names.enumerated() {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
@@ -138,6 +142,21 @@ extension EntityMapping {
     return names.last.flatMap { entity.slot(named: $0) }.flatMap { entity.slots[$0].attribute }
   }
 
-  /// Returns the path of the value of a property: for a to-one, that of the id of its object.
-  func valuePath(_ names: [String]) -> [String] { endsAtRelationship(names) ? names + ["id"] : names }
+  /// Returns whether an index contains all of the values, so that they can be read without the rows.
+  func isCovered(_ values: [PredicateOperand]) -> Bool {
+    var slots: [Int] = []
+    for value in values where value != .objectID {
+      guard let names = value.names, let slot = names.first.flatMap({ slot(named: $0) }),
+        names.count == 1 || self.slots[slot].relationship != nil && names.dropFirst() == ["id"]
+      else { return false }
+      slots.append(slot)
+    }
+    return isCovered(slots)
+  }
+
+  /// Returns a value as it is selected: for a to-one, the id of its object.
+  func byValue(_ value: PredicateOperand) -> PredicateOperand {
+    guard endsAtRelationship(value), let names = value.names else { return value }
+    return .property(names + ["id"])
+  }
 }

@@ -4,13 +4,11 @@ internal import CipherSQLite
 
 /// The conditions, the order and the window of a fetch.
 struct FetchParameters: Sendable {
-  struct SortKey: Sendable, Hashable, Codable {
-    let names: [String]
-    let isDescending: Bool
-  }
   var conditions: [FetchCondition] = []
   var sort: [SortKey] = []
   var prefetch: [[String]] = []
+  /// The names of the properties that the request names as those to be fetched; nil for all.
+  var only: [String]?
   var limit: Int?
   var offset = 0
   /// Whether equal rows of values are returned once.
@@ -24,6 +22,28 @@ struct FetchParameters: Sendable {
   var excludesPending = false
   /// The error of an invalid key path, which the fetch throws when it runs.
   var failure: StoreError?
+
+  /// The names of the properties that are fetched, also those that prefetches need, and those that are
+  /// sorted by: with pending changes, rows are merged by them. nil for all.
+  var fetchedNames: [String]? {
+    only.map { $0 + (prefetch + sort.compactMap(\.value.names)).compactMap(\.first) }
+  }
+
+  /// The sort with one more key for each key that ignores something, so that values which differ only in
+  /// that have a fixed order; nil if it needs no more keys.
+  var exactSort: [SortKey]? {
+    let missing = sort.filter { !$0.options.isEmpty }
+      .map { SortKey(value: $0.value, isDescending: $0.isDescending) }.filter { !sort.contains($0) }
+    return missing.isEmpty ? nil : sort + missing
+  }
+
+  /// Returns the slots that are read; nil for all.
+  /// - Throws: ``StoreError/predicate(_:)`` for a name that is no property.
+  func slots(of entity: EntityMapping) throws -> [Int]? {
+    guard let only, let fetchedNames else { return nil }
+    _ = try entity.slots(of: only)
+    return try entity.slots(of: fetchedNames.filter { entity.slot(named: $0) != nil })
+  }
 
   /// Whether only a part of the results is fetched.
   var isWindow: Bool { limit != nil || offset > 0 }

@@ -79,8 +79,9 @@ final class FetchPlans: Sendable {
     let includesSubentities: Bool
     let excludesPending: Bool
     let firstsOf: Int?
+    let only: [String]?
     let templates: [ObjectIdentifier]
-    let sort: [FetchParameters.SortKey]
+    let sort: [SortKey]
   }
 
   /// The shape of a request with a single condition and no sort keys, as most requests are. This key has
@@ -91,7 +92,7 @@ final class FetchPlans: Sendable {
 
     init?(_ selection: Selection, _ request: FetchParameters) {
       guard request.conditions.count == 1, request.sort.isEmpty, request.firstsOf == nil,
-        let number = selection.number,
+        request.only == nil, let number = selection.number,
         let template = request.conditions[0].template
       else { return nil }
       self.template = UInt(bitPattern: ObjectIdentifier(template))
@@ -178,7 +179,7 @@ final class FetchPlans: Sendable {
     return Key(
       selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
       includesSubentities: request.includesSubentities, excludesPending: request.excludesPending,
-      firstsOf: request.firstsOf, templates: templates, sort: request.sort)
+      firstsOf: request.firstsOf, only: request.fetchedNames, templates: templates, sort: request.sort)
   }
 
   /// Returns the SQL of a request on this entity.
@@ -195,9 +196,10 @@ final class FetchPlans: Sendable {
   private func made(_ selection: Selection, _ request: FetchParameters) throws -> FetchPlan {
     var compiler = PredicateCompiler(entity)
     let isBranch = request.includesSubentities
+    let slots = try request.slots(of: entity)
     let statement =
       switch selection {
-      case .objects: try compiler.select(isBranch ? entity.objectColumns : entity.ownColumns, request)
+      case .objects: try compiler.select(entity.columns(of: slots, isBranch: isBranch), request)
       case .ids: try compiler.select("t0.\"id\"", request)
       case .existence: try compiler.select("1", request, isOrdered: false)
       case .count where request.isWindow:
@@ -206,19 +208,23 @@ final class FetchPlans: Sendable {
       case .columns(let columns): try compiler.select(columns, request)
       }
     if case .columns(let selection) = selection {
-      // Rows of aggregates are few, and cannot be passed to a function inside the same statement.
-      return try compiler.plan(statement, columnCount: selection.isGrouped ? nil : selection.columns.count)
+      // Rows of aggregates are few, and cannot be passed to a function inside the same statement. Values
+      // of an index are read by one connection: halves of the table would be read without the index.
+      return try compiler.plan(
+        statement, columnCount: selection.isGrouped ? nil : selection.columns.count,
+        canBeSplit: !entity.isCovered(selection.values))
     }
-    let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
+    let columnCount = entity.columnCount(of: slots, isBranch: isBranch)
     // In a shared table, the ids of a list may be those of other entities' rows, so such a list is not
     // run as `listed`. With descendants, one column is computed, the number of the row's entity.
     let isListed =
-      selection == .objects && !entity.isInHierarchy && statement.order.isEmpty && request.isSingleList
+      selection == .objects && slots == nil && !entity.isInHierarchy && statement.order.isEmpty
+      && request.isSingleList
     let ids = isListed ? compiler.listedIDs : nil
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,
       columnsAreNames: !isBranch || !entity.hasChildren, ids: ids
-    ) { selection == .objects && isBranch && ids == nil ? lookup($0, statement) : nil }
+    ) { selection == .objects && isBranch && ids == nil && slots == nil ? lookup($0, statement) : nil }
   }
 
   // MARK: Ids first

@@ -19,7 +19,7 @@ final class GroupTable {
   private let areIDs: [Bool]
 
   /// Creates the table of a selection.
-  /// - Parameter columns: The values at ``ColumnSelection/paths``.
+  /// - Parameter columns: The values of ``ColumnSelection/values``.
   init(_ selection: ColumnSelection, columns: EvaluatedColumns, entity: String) {
     (self.selection, self.entity) = (selection, entity)
     aggregates = selection.aggregates
@@ -49,7 +49,7 @@ final class GroupTable {
   }
 
   /// Adds a row.
-  /// - Parameter row: The values at ``ColumnSelection/paths``.
+  /// - Parameter row: The values of ``ColumnSelection/values``.
   func add(_ row: [SQLValue]) {
     let count = selection.grouping.count
     change(Array(row[..<count])) { index, accumulator in accumulator.add(row[count + index]) }
@@ -85,11 +85,11 @@ final class GroupTable {
       guard selection.having?.holds(value) ?? true else { continue }
       let row = selection.columns.map { column in
         switch column {
-        case .value(let path): selection.grouping.firstIndex(of: path).map { group.keys[$0] } ?? .null
+        case .value(let value): selection.grouping.firstIndex(of: value).map { group.keys[$0] } ?? .null
         case .aggregate(let aggregate): value(aggregate)
         }
       }
-      found.append((places.map { ranked(group.keys[$0], at: $0) }, row))
+      found.append((order.values(of: places.map { ranked(group.keys[$0], at: $0) }), row))
     }
     let rows = found.sorted { order.compare($0.order, with: $1.order) < 0 }.map(\.row)
     guard !selection.grouping.isEmpty else { return rows }
@@ -106,14 +106,15 @@ final class GroupTable {
   /// indexes of the compared keys.
   private func order(of request: FetchParameters, _ schema: Schema) -> (order: EvaluatedOrder, places: [Int])
   {
-    let sorted = request.sort.compactMap { key in
-      selection.grouping.firstIndex(of: key.names).map { (index: $0, isDescending: key.isDescending) }
+    let sort = request.sort.filter { selection.grouping.contains($0.value) }
+    let rest = selection.grouping.filter { key in
+      !sort.contains { $0.value == key && $0.options.isEmpty }
     }
-    let rest = selection.grouping.indices.filter { index in !sorted.contains { $0.index == index } }
-    let keys = sorted + rest.map { ($0, false) }
-    let order = EvaluatedOrder(
-      keys.map { (selection.grouping[$0.index], $0.isDescending) }, entity: entity, schema: schema)
-    return (order, keys.map(\.index))
+    let keys = sort + rest.map { .init(value: $0, isDescending: false) }
+    return (
+      EvaluatedOrder(keys, entity: entity, schema: schema),
+      keys.compactMap { selection.grouping.firstIndex(of: $0.value) }
+    )
   }
 }
 
@@ -126,13 +127,13 @@ extension AggregateColumn {
 
   /// The error of a sum that its type cannot hold.
   func tooLarge(_ entity: String) -> StoreError {
-    .sumTooLarge(entity: entity, property: path?.joined(separator: ".") ?? "id")
+    .sumTooLarge(entity: entity, property: property)
   }
 
   /// The aggregates of parts of the rows that together give the aggregate of all.
   fileprivate var parts: [AggregateColumn] {
     guard function == .average else { return [self] }
-    return [AggregateColumn(function: .total, path: path), AggregateColumn(function: .count, path: path)]
+    return [AggregateColumn(function: .total, value: value), AggregateColumn(function: .count, value: value)]
   }
 }
 

@@ -18,13 +18,13 @@ extension PredicateCompiler {
     var statement = try select(.joined(columns), request, isOrdered: !selection.isDistinct)
     guard selection.isDistinct else { return statement }
     statement.isDistinct = true
-    statement.order = try request.sort.map { key in
-      guard selection.columns.contains(.value(key.names)) else {
+    statement.order = try request.sort.flatMap { key in
+      let value = try value(key.value)
+      guard selection.columns.contains(.value(key.value)) else {
         throw failure(
-          "distinct values can only be sorted by a property that is one of them, and "
-            + "\(key.names.joined(separator: ".")) is not")
+          "distinct values can only be sorted by a value that is one of them, and \(value.name) is not")
       }
-      return .init(expression: try value(key.names).sql, isDescending: key.isDescending)
+      return try order(key, value)
     }
     return statement
   }
@@ -32,25 +32,26 @@ extension PredicateCompiler {
   private mutating func groups(_ selection: ColumnSelection, _ request: FetchParameters) throws
     -> SelectStatement
   {
-    let keys = try selection.grouping.map { try value($0).sql }
+    let keys = try selection.grouping.map { try value($0) }
     let columns = try selection.columns.map { try column($0) }
     let having = try selection.having.map { try condition($0) }
     if having != nil { dependsOnConstants() }
     var statement = try select(.joined(columns), request, isOrdered: false)
-    statement.grouping = keys
+    statement.grouping = keys.map(\.sql)
     statement.having = having
-    statement.order = try request.sort.map { key in
-      guard let index = selection.grouping.firstIndex(of: key.names) else {
+    statement.order = try request.sort.flatMap { key in
+      guard let index = selection.grouping.firstIndex(of: key.value) else {
         throw failure(
-          "groups can only be sorted by a property that they are grouped by, and "
-            + "\(key.names.joined(separator: ".")) is not; sort the result instead")
+          "groups can only be sorted by a value that they are grouped by, and \(try value(key.value).name) is "
+            + "not; sort the result instead")
       }
-      return .init(expression: keys[index], isDescending: key.isDescending)
+      return try order(key, keys[index])
     }
+    // Also after a key that compares strings without case: groups whose keys differ have a fixed order.
     let rest = selection.grouping.indices.filter { index in
-      !request.sort.contains { $0.names == selection.grouping[index] }
+      !request.sort.contains { $0.value == selection.grouping[index] && $0.options.isEmpty }
     }
-    statement.order += rest.map { .init(expression: keys[$0], isDescending: false) }
+    statement.order += rest.map { .init(expression: ordered(keys[$0]), isDescending: false) }
     return statement
   }
 
@@ -66,8 +67,8 @@ extension PredicateCompiler {
     var values: [SQL] = []
     let columns = try selection.columns.map { column -> SQL in
       guard case .aggregate(let aggregate) = column else { return try self.column(column) }
-      guard let path = aggregate.path else { return try expression(aggregate, of: nil) }
-      let operand = try value(path)
+      guard let value = aggregate.value else { return try expression(aggregate, of: nil) }
+      let operand = try self.value(value)
       var inner = operand
       inner.sql = "t0.\(SQLName("v\(values.count)"))"
       inner.isColumn = false
@@ -80,15 +81,10 @@ extension PredicateCompiler {
 
   private mutating func column(_ column: ColumnSelection.Column) throws -> SQL {
     switch column {
-    case .value(let path): return try value(path).sql
+    case .value(let value): return try self.value(value).sql
     case .aggregate(let aggregate):
-      return try expression(aggregate, of: try aggregate.path.map { try value($0) })
+      return try expression(aggregate, of: try aggregate.value.map { try value($0) })
     }
-  }
-
-  private mutating func value(_ path: [String]) throws -> CompiledOperand {
-    try requireOneValue(path)
-    return try compiled(.path(PropertyPath(path)))
   }
 
   // MARK: Aggregates
@@ -96,8 +92,7 @@ extension PredicateCompiler {
   /// Returns the call of an aggregate function.
   private func expression(_ aggregate: AggregateColumn, of operand: CompiledOperand?) throws -> SQL {
     guard let operand else { return "count(*)" }
-    let isDecimal = !operand.isObject && operand.type?.numberKind == .decimal
-    let sql = isDecimal && !operand.isColumn ? "\(operand.sql) COLLATE vault_decimal" : operand.sql
+    let sql = ordered(operand)
     switch aggregate.function {
     case .count: return "count(\(sql))"
     case .countDistinct: return "count(DISTINCT \(sql))"
@@ -111,6 +106,7 @@ extension PredicateCompiler {
       guard operand.type?.isNumeric == true, !operand.isObject, !operand.isID else {
         throw failure("\(operand.name) is \(operand.kind), and only numbers can be added")
       }
+      let isDecimal = operand.isDecimal
       switch aggregate.function {
       case .sum: return isDecimal ? "vault_sum(\(sql))" : "sum(\(sql))"
       case .total: return isDecimal ? "vault_sum(\(sql))" : "total(\(sql))"
@@ -119,6 +115,11 @@ extension PredicateCompiler {
         return isDecimal ? "vault_math('.d.d/', vault_sum(\(sql)), count(\(sql)))" : "avg(\(sql))"
       }
     }
+  }
+
+  /// Returns an operand whose values are compared as those of its type: a computed decimal by its value.
+  func ordered(_ operand: CompiledOperand) -> SQL {
+    operand.isDecimal && !operand.isColumn ? "\(operand.sql) COLLATE vault_decimal" : operand.sql
   }
 
   /// Returns a condition on aggregates. It is true or false, and never NULL.
@@ -138,4 +139,8 @@ extension PredicateCompiler {
       return "(\(sql)) IS 1"
     }
   }
+}
+
+extension CompiledOperand {
+  fileprivate var isDecimal: Bool { !isObject && type?.numberKind == .decimal }
 }

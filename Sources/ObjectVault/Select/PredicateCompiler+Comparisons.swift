@@ -29,6 +29,8 @@ extension PredicateCompiler {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions
   ) throws -> Condition {
+    isInRange = comparison.isRange
+    defer { isInRange = false }
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
     // The constant goes to the right side. If the right side already is a constant UUID or date, and the
@@ -122,7 +124,13 @@ extension PredicateCompiler {
         sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs,
         height: max(a.height, b.height))
     }
-    return Condition(sql: comparison.entry.sql(left, right), needs: needs, height: max(a.height, b.height))
+    // Searches the folded bytes of each row without making a text of them.
+    let height = max(a.height, b.height)
+    if comparison == .contains, !options.isEmpty {
+      return Condition(
+        sql: "vault_contains(\(a.sql), \(right), \(number: options.rawValue))", needs: needs, height: height)
+    }
+    return Condition(sql: comparison.entry.sql(left, right), needs: needs, height: height)
   }
 
   /// Compiles MATCHES. A constant expression is checked here, so that the error has its position.
@@ -173,5 +181,15 @@ extension PredicateCompiler {
       folded.sql = "vault_fold(\(operand.sql), \(number: options.rawValue))"
     }
     return folded
+  }
+}
+
+extension ComparisonOperator {
+  /// Whether an index finds the values that compare in this way as a range.
+  fileprivate var isRange: Bool {
+    switch self {
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith: true
+    case .equal, .notEqual, .contains, .endsWith, .like, .matches: false
+    }
   }
 }

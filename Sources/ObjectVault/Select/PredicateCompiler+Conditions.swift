@@ -182,6 +182,6 @@ extension PredicateCompiler {
     guard operand.isColumn, case .property(let entity, let name) = operand.label,
       let slot = entity.slot(named: name), let column = entity.slots[slot].columnName
     else { return false }
-    return entity.nilColumns.withLock { $0.contains(column) }
+    return entity.nilColumns.withLock { $0?.contains(column) == true }
   }
 }

@@ -198,9 +198,13 @@ extension PredicateCompiler {
   }
 
   /// Returns whether the engine may use a column's index, if it has one, to find rows.
+  ///
+  /// With statistics the engine chooses by what the indexes find. Without them it assumes that an equality
+  /// finds ten rows in any index, and might find the rows of all owners; but it prefers an equality, that of
+  /// the link to the owner, to a range.
   private func isServed(_ slot: Int, of end: ResolvedPath, depth: Int) -> Bool {
     guard let served = scopes[depth].usableIndexSlots, end.alias == scopes[depth].alias else { return true }
-    return served.contains(slot) || !end.entity.isIndexed(slot)
+    return served.contains(slot) || isInRange || end.entity.hasStatistics || !end.entity.isIndexed(slot)
   }
 
   /// The object at the end of a path's joins, with the rest of the path: an attribute, a to-many or a

@@ -61,6 +61,8 @@ struct PredicateCompiler {
   /// The ids of the last compiled IN, if it compares the id of the fetched object with more than
   /// ``PackedList/threshold`` constants; nil otherwise.
   var listedIDs: [Int64]?
+  /// Whether the operands that are being compiled are compared by less or greater.
+  var isInRange = false
   /// Whether the SQL is the same for other values of the same types.
   private(set) var isReusable = true
 
@@ -120,17 +122,14 @@ struct PredicateCompiler {
     }
     var statement = SelectStatement(columns, from: .table(scopes[0].entity.table, alias: 0))
     if isOrdered {
-      for key in request.sort {
-        try requireOneValue(key.names)
-        let operand = try compiled(.path(PropertyPath(key.names)))
-        statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
-      }
+      for key in request.sort { statement.order += try order(key, value(key.value)) }
       // The id is added as the last key, so that equal rows have a fixed order and pages do not overlap.
       // It has the direction of the key before it: an index has the ids after its columns, and then
       // serves for both.
-      if let last = request.sort.last, last.names != ["id"] {
+      if let last = request.sort.last, last.value != .objectID {
         // After a to-one no index can serve, and the plus keeps the engine from trying.
-        let id: SQL = last.names.count == 1 || scopes[0].joins.isEmpty ? "t0.\"id\"" : "+t0.\"id\""
+        let id: SQL =
+          last.value.names?.count == 1 || scopes[0].joins.isEmpty ? "t0.\"id\"" : "+t0.\"id\""
         statement.order.append(.init(expression: id, isDescending: last.isDescending))
       }
     }
@@ -152,9 +151,31 @@ struct PredicateCompiler {
     return statement
   }
 
-  /// Checks that a path has one value for each object.
+  /// Compiles a value of each object, which is selected, sorted or grouped by.
   /// - Throws: ``StoreError/predicate(_:)`` for a path that contains a to-many.
-  func requireOneValue(_ names: [String]) throws {
+  mutating func value(_ value: PredicateOperand) throws -> CompiledOperand {
+    if value.names == nil {
+      // The limits of a condition hold for a computed value, too.
+      try PredicateNode.comparison(value, .equal, .value(.null), []).check()
+    }
+    try requireOneValue(value)
+    return try compiled(value)
+  }
+
+  /// Returns the terms by which a statement is sorted by a key.
+  /// - Parameter value: The value of the key.
+  mutating func order(_ key: SortKey, _ value: CompiledOperand) throws
+    -> [SelectStatement.Term]
+  {
+    let sql = ordered(try folded(value, key.options))
+    let term = SelectStatement.Term(expression: sql, isDescending: key.isDescending)
+    guard key.nilIsGreatest else { return [term] }
+    return [.init(expression: "\(value.sql) IS NULL", isDescending: key.isDescending), term]
+  }
+
+  /// Checks that a path has one value for each object.
+  private func requireOneValue(_ value: PredicateOperand) throws {
+    guard let names = value.names else { return }
     var entity = scopes[0].entity
     for name in names {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
@@ -190,12 +211,13 @@ struct PredicateCompiler {
   /// - Parameters:
   ///   - columnCount: The number of columns, if the rows may be handed over; nil otherwise.
   ///   - columnsAreNames: Whether no column is computed.
+  ///   - canBeSplit: Whether two connections may read halves of the table.
   ///   - ids: The ids of the rows, if the request is only a list of ids.
   ///   - lookup: Returns the state with which the statement with this text can run in two parts, the ids
   ///     first; nil where that never helps.
   mutating func plan(
-    _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false, ids: [Int64]? = nil,
-    lookup: (String) -> LateLookup? = { _ in nil }
+    _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false,
+    canBeSplit: Bool = true, ids: [Int64]? = nil, lookup: (String) -> LateLookup? = { _ in nil }
   ) throws -> FetchPlan {
     let sql = statement.sql
     let bindings = sql.bindings
@@ -206,8 +228,9 @@ struct PredicateCompiler {
       )
     }
     var form =
-      columnCount.map { statement.form(columnCount: $0, columnsAreNames: columnsAreNames) }
-      ?? .stepped(sql.text)
+      columnCount.map {
+        statement.form(columnCount: $0, columnsAreNames: columnsAreNames, canBeSplit: canBeSplit)
+      } ?? .stepped(sql.text)
     if let ids {
       form = .listed(RowIDSet(ids).ids, form)
       isReusable = false

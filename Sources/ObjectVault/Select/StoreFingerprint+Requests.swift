@@ -8,7 +8,10 @@ extension StoreFingerprint {
   /// - Throws: ``StoreError/predicate(_:)`` when a constant of the request is an id of another store.
   func check(_ request: FetchParameters, on entity: EntityMapping) throws {
     guard isKnown else { return }
-    for condition in request.conditions {
+    let computed = request.sort.filter { $0.value.names == nil }.map {
+      FetchCondition(node: .comparison($0.value, .equal, .value(.null), []))
+    }
+    for condition in request.conditions + computed {
       // The values of a template are checked in place, without copying.
       if condition.template != nil,
         condition.values.indices.allSatisfy({ admits(condition.values[$0].store) })

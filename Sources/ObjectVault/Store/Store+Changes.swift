@@ -40,12 +40,16 @@ extension Store {
   ///   the changes expect, or cannot become what they state: a value of another type than the property's,
   ///   an object that occurs twice, a new object with an id below 1 or above 2^62 - 1, a reference to a
   ///   missing row, a unique value that another object has; ``StoreError/unknownEntity(name:)``;
+  ///   ``StoreError/changesNotRecorded(entities:)`` if SQL has made a part of the changes;
   ///   ``StoreError/validation(_:)`` if a trigger skips the change of a row with RAISE(IGNORE), or if a
   ///   trigger or constraint that is not part of the model refuses a link;
   ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``, also if such a trigger or constraint
   ///   refuses a row. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
+    guard changes.changedBySQL.isEmpty else {
+      throw StoreError.changesNotRecorded(entities: changes.changedBySQL)
+    }
     guard !changes.isEmpty else { return }
     try await pool.write { connection in
       try core.beginWriting(connection)

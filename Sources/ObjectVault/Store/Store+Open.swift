@@ -115,6 +115,7 @@ extension Store {
     settings.busyTimeout = configuration.busyTimeout
     settings.cacheBytes = configuration.cacheSize
     settings.profile = configuration.profile
+    settings.dates = .secondsSinceReferenceDate
     return settings
   }
 
@@ -135,10 +136,12 @@ extension Store {
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
-    pool.keepsStatistics = true
+    pool.keepsStatistics = configuration.keepsStatistics
     pool.onNilColumns = { core.learn(nilColumns: $0) }
-    let matchLimit = configuration.matchLimit
-    pool.prepare = { try StoreFunctions.register(on: $0, matchLimit: matchLimit) }
+    pool.prepare = { [trace = configuration.trace, matchLimit = configuration.matchLimit] connection in
+      try StoreFunctions.register(on: connection, matchLimit: matchLimit)
+      trace?.observe(connection)
+    }
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 

@@ -59,6 +59,14 @@ public final class Store: Sendable {
     /// its steps requests it. The backup of the first of these openings is kept along with the newest
     /// one.
     public var commitsEachStep = false
+    /// Whether the store keeps statistics of its tables, by which the engine chooses between indexes. They
+    /// are renewed after steps, after a write once 10,000 rows have changed, and when the store is closed
+    /// after 1,000 changed rows: in some milliseconds, whatever the size of the tables, and never waiting for
+    /// another process. Default `true`. With `false`, call ``Store/updateStatistics()`` at a time of your
+    /// choice: without statistics a fetch may use an index that finds nearly all rows.
+    public var keepsStatistics = true
+    /// Receives each statement that the store runs, with its duration and its number of rows. Default nil.
+    public var trace: StatementTrace?
 
     /// Creates the default settings.
     public init() {}

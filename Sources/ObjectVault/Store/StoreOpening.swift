@@ -160,6 +160,7 @@ struct StoreOpening: Sendable {
     -> Opened
   {
     try StoreFunctions.register(on: connection)
+    configuration.trace?.observe(connection)
     let migrated: MigrationOutcome
     let storeState: StoreState
     do {
@@ -167,7 +168,7 @@ struct StoreOpening: Sendable {
         try MigrationRunner(
           connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
           readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit,
-          record: record
+          keepsStatistics: configuration.keepsStatistics, record: record
         ).migrateToOpen()
       }
     } catch StoreError.historyConflict(.edited) where migrations.areMadeOfClasses {
@@ -200,6 +201,7 @@ struct StoreOpening: Sendable {
       return try Connection.create(file, key: key, configuration: Store.settings(configuration)) {
         connection in
         try StoreFunctions.register(on: connection)
+        configuration.trace?.observe(connection)
         try stop.run(connection) {
           try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
         }

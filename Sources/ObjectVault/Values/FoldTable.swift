@@ -31,25 +31,45 @@ final class FoldTable: Sendable {
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []
+    return unsafe append(text, to: &result) ? String(decoding: result, as: UTF8.self) : nil
+  }
+
+  /// Appends the folded text to an array.
+  /// - Returns: false when the text contains a `needsContext` character or invalid UTF-8, and must be
+  ///   folded as a whole.
+  func append(_ text: UnsafeBufferPointer<UInt8>, to result: inout [UInt8]) -> Bool {
     result.reserveCapacity(text.count + 8)
+    guard unsafe appendFolded(text, to: &result) else { return false }
+    // Only ASCII bytes are capital letters here: the others are folded.
+    if foldsCase {
+      unsafe result.withUnsafeMutableBufferPointer { bytes in
+        for index in bytes.indices { unsafe bytes[index] = Self.lowered(bytes[index]) }
+      }
+    }
+    return true
+  }
+
+  private func appendFolded(_ text: UnsafeBufferPointer<UInt8>, to result: inout [UInt8]) -> Bool {
     var pages = pages.withLock { $0 }
     var index = 0
     while index < text.count {
       let first = unsafe text[index]
       if first < 0x80 {
-        result.append(lowered(first))
-        index += 1
+        var end = index + 1
+        while end < text.count, unsafe text[end] < 0x80 { end += 1 }
+        unsafe result.append(contentsOf: UnsafeBufferPointer(rebasing: text[index..<end]))
+        index = end
         continue
       }
       // U+4000 to U+9FFF: Chinese characters, which have neither case nor marks.
-      if (0xE4...0xE9).contains(first), index + 2 < text.count {
+      if (0xE4...0xE9).contains(first), unsafe Self.continues(text, at: index, length: 3) {
         result.append(first)
         unsafe result.append(text[index + 1])
         unsafe result.append(text[index + 2])
         index += 3
         continue
       }
-      let (number, length) = unsafe Self.character(text, at: index)
+      guard let (number, length) = unsafe Self.character(text, at: index) else { return false }
       index += length
       let page = Int(number >> 8)
       if pages[page].isEmpty {
@@ -58,37 +78,46 @@ final class FoldTable: Sendable {
       }
       var entry = pages[page][Int(number & 0xFF)]
       let count = entry & 0xFF
-      guard count != Self.needsContext else { return nil }
+      guard count != Self.needsContext else { return false }
       for _ in 0..<count {
         entry >>= 8
         result.append(UInt8(truncatingIfNeeded: entry))
       }
     }
-    return String(decoding: result, as: UTF8.self)
+    return true
   }
 
   private func ascii(_ text: UnsafeBufferPointer<UInt8>) -> String {
     unsafe String(unsafeUninitializedCapacity: text.count) { room in
-      for index in text.indices { unsafe room[index] = lowered(text[index]) }
+      for index in text.indices { unsafe room[index] = foldsCase ? Self.lowered(text[index]) : text[index] }
       return text.count
     }
   }
 
-  private func lowered(_ byte: UInt8) -> UInt8 {
-    foldsCase && byte &- 0x41 < 26 ? byte | 0x20 : byte
-  }
+  /// Returns an ASCII letter in lower case, and any other byte as it is.
+  @inline(__always) static func lowered(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 
-  /// Returns the character whose UTF-8 begins at an index, and its length in bytes.
+  /// Returns the character whose UTF-8 begins at an index, and its length in bytes; nil for invalid UTF-8,
+  /// which other programs can write.
   private static func character(
     _ text: UnsafeBufferPointer<UInt8>, at index: Int
-  ) -> (number: UInt32, length: Int) {
+  ) -> (number: UInt32, length: Int)? {
     let first = unsafe text[index]
     let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    guard (0xC2...0xF4).contains(first), unsafe continues(text, at: index, length: length) else { return nil }
     var number = UInt32(first & (0xFF >> UInt8(length + 1)))
-    for next in index + 1..<min(index + length, text.count) {
-      number = unsafe number << 6 | UInt32(text[next] & 0x3F)
+    for next in index + 1..<index + length { number = unsafe number << 6 | UInt32(text[next] & 0x3F) }
+    // A shorter form would be the valid one.
+    guard number >= (length == 3 ? 0x800 : length == 4 ? 0x10000 : 0x80), number <= 0x10FFFF else {
+      return nil
     }
-    return (min(number, 0x10FFFF), length)
+    return (number, length)
+  }
+
+  /// Returns whether the first byte of a character is followed by as many others as it needs.
+  private static func continues(_ text: UnsafeBufferPointer<UInt8>, at index: Int, length: Int) -> Bool {
+    guard index + length <= text.count else { return false }
+    return unsafe text[(index + 1)..<(index + length)].allSatisfy { $0 & 0xC0 == 0x80 }
   }
 
   // MARK: Making a page

@@ -15,6 +15,56 @@ package enum Folding {
     return text.withUTF8 { unsafe table.folded($0) } ?? whole(text, options)
   }
 
+  /// Appends the folded form of a text to an array.
+  /// - Parameters:
+  ///   - text: The UTF-8 bytes of the text.
+  ///   - result: The array, which is empty.
+  static func fold(_ text: UnsafeBufferPointer<UInt8>, _ options: StringOptions, into result: inout [UInt8]) {
+    guard let table = FoldTable.all[options.rawValue & 3] else {
+      return unsafe result.append(contentsOf: text)
+    }
+    if unsafe table.append(text, to: &result) { return }
+    result = unsafe Array(whole(String(decoding: text, as: UTF8.self), options).utf8)
+  }
+
+  /// Returns whether the folded form of a text contains a pattern.
+  /// - Parameters:
+  ///   - text: The UTF-8 bytes of the text.
+  ///   - pattern: Those of the pattern, which is folded.
+  static func contains(
+    _ text: UnsafeBufferPointer<UInt8>, pattern: UnsafeBufferPointer<UInt8>, options: StringOptions
+  ) -> Bool {
+    // Most texts are short enough for the stack.
+    if text.count <= 1024, unsafe text.reduce(0, |) < 0x80, options.contains(.caseInsensitive) {
+      return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { room in
+        for index in text.indices { unsafe room[index] = FoldTable.lowered(text[index]) }
+        return unsafe contains(UnsafeBufferPointer(room), pattern: pattern)
+      }
+    }
+    var folded: [UInt8] = []
+    unsafe fold(text, options, into: &folded)
+    return unsafe folded.withUnsafeBufferPointer { unsafe contains($0, pattern: pattern) }
+  }
+
+  private static func contains(
+    _ text: UnsafeBufferPointer<UInt8>, pattern: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    guard let first = unsafe pattern.first else { return true }
+    guard text.count >= pattern.count, let start = text.baseAddress, let wanted = pattern.baseAddress else {
+      return false
+    }
+    var place = unsafe start
+    // The last place where the pattern has room.
+    let end = unsafe start + (text.count - pattern.count)
+    while unsafe place <= end,
+      let found = unsafe memchr(place, Int32(first), end - place + 1)?.assumingMemoryBound(to: UInt8.self)
+    {
+      if unsafe memcmp(found, wanted, pattern.count) == 0 { return true }
+      unsafe place = UnsafePointer(found) + 1
+    }
+    return false
+  }
+
   /// Folds the text as a whole, by the definition of the two options.
   static func whole(_ text: String, _ options: StringOptions) -> String {
     var result = text

@@ -24,11 +24,22 @@ enum FetchCommand: Command {
         "id, attributes, to-ones (as ids), paths through to-ones, _entity; default: all except",
         "paths; for _entity see INHERITANCE"),
       Option(
+        "--group-by", value: "NAME,…",
+        "print one row for each different value of an attribute, a to-one or a path: see GROUPS"),
+      Option("--count", "the number of objects"),
+      Option("--sum", value: "NAME,…", "the sums of these attributes; nil without values"),
+      Option("--average", value: "NAME,…", "their averages"),
+      Option("--minimum", value: "NAME,…", "their least values"),
+      Option("--maximum", value: "NAME,…", "their greatest values"),
+      Option(
         "--format", value: "FORMAT",
         "table (the default), json, lines, csv; --json prints json inside the tool's JSON object"),
       Option(
         "--nil", value: "TEXT",
         "the text for nil in CSV; a string with the same text is quoted"),
+      Option(
+        "--explain",
+        "print what SQLite does for this fetch, and the indexes that would make it faster; no rows"),
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -37,6 +48,13 @@ enum FetchCommand: Command {
       store-migrate fetch notes.store Status --sort createdAt:desc,text --limit 20
       store-migrate fetch notes.store Status --where "createdAt >= '2024-05-01' AND createdAt < '2024-06-01'"
       store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
+
+    GROUPS
+      store-migrate fetch notes.store Status --group-by user.name --count --maximum createdAt
+      With --group-by, each row is a group of objects: the values that they share, then the aggregates in the
+      order --count, --sum, --average, --minimum, --maximum. nil is a value, too. Without --group-by, the
+      aggregates are of all objects that are found; --sort, --limit and --offset choose them. With --group-by,
+      --sort may only name what the objects are grouped by, and --limit and --offset count groups.
 
     DATES
       In --where, a date is a quoted text: '2024-05-01' (midnight UTC) or '2024-05-01T18:30:00Z'. An offset
@@ -54,6 +72,11 @@ enum FetchCommand: Command {
       The result includes the objects of subentities. The column _entity, after the id, has the entity of each
       object. It is shown if the entity has subentities, or if --columns lists it. To see the properties that
       only a subentity has, fetch that entity.
+
+    SLOW FETCHES
+      --explain prints the statement, the steps of SQLite, and a warning for each step that is slow in a table
+      of 1000 rows or more, with the line of a migration step that adds the missing index. Without --sort, the
+      objects are in the order of their ids.
 
     Needs no migrations and no classes. Reads a snapshot of the store. Sorting without an index holds all
     found rows in memory; otherwise rows are read one by one. Ends without an error if the program that reads
@@ -76,15 +99,19 @@ enum FetchCommand: Command {
     }
     let (limit, offset) = (try arguments.count("--limit"), try arguments.count("--offset") ?? 0)
     let (keys, mark) = (try sortKeys(arguments), try nilMark(arguments, format))
+    let groups = try groups(arguments)
     let inspection = try session.inspection()
     var request = try session.request().offset(offset)
-    // Without a sort key, rows would come in the order of any index that covers the selected columns.
-    for key in keys.isEmpty ? [("id", .forward)] : keys {
+    // Without a sort key, rows would come in the order of any index that covers the selected columns. Groups
+    // are in the order of what they are grouped by.
+    for key in keys.isEmpty && groups?.keys.isEmpty != false ? [("id", .forward)] : keys {
       request = request.sorted(byPath: key.path, key.order)
     }
     if let limit { request = request.limit(limit) }
+    if arguments.has("--explain") { return try plan(request, session) }
     var rows = try StoreInfo(inspection.connection).rows(of: request, in: inspection.connection)
     if let columns { try rows.select(columns) }
+    if let groups { try rows.group(by: groups.keys, groups.aggregates) }
     var writer = format.writer(
       rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
       envelope: arguments.has("--json") ? name : nil, mark: mark ?? "")
@@ -93,6 +120,34 @@ enum FetchCommand: Command {
     try writer.end()
     try session.rows.finish()
     return FetchReport()
+  }
+
+  /// Returns the groups that the options describe; nil when rows are printed.
+  private static func groups(_ arguments: Arguments) throws -> (
+    keys: [String], aggregates: [EntityRows.GroupColumn]
+  )? {
+    let keys = try names("--group-by", arguments)
+    var aggregates: [EntityRows.GroupColumn] = []
+    if arguments.has("--count") { aggregates.append(.init(.count)) }
+    for (option, function) in [
+      ("--sum", .sum), ("--average", .average), ("--minimum", .minimum), ("--maximum", .maximum),
+    ] as [(String, EntityRows.GroupColumn.Function)] {
+      aggregates += try (names(option, arguments) ?? []).map { .init(function, $0) }
+    }
+    guard keys != nil || !aggregates.isEmpty else { return nil }
+    guard !aggregates.isEmpty else {
+      throw UsageError(
+        "--group-by needs --count, --sum, --average, --minimum or --maximum: what to print for each group.")
+    }
+    guard arguments.value("--columns") == nil else {
+      throw UsageError(
+        "--columns is for single objects. A group has the columns of --group-by and its aggregates.")
+    }
+    let columns = (keys ?? []) + aggregates.map(\.name)
+    if let twice = columns.first(where: { name in columns.count { $0 == name } > 1 }) {
+      throw UsageError("The column \(twice) is requested twice.")
+    }
+    return (keys ?? [], aggregates)
   }
 
   private static func format(_ arguments: Arguments) throws -> RowFormat {

@@ -83,7 +83,8 @@ extension MigrationFinding.Rule {
     case .uniqueOnExisting: "requires existing values to be unique"
     case .severalToOne: "turns a to-many into a to-one, which keeps one object of several"
     case .mayBeRenaming: "drops an item and adds a similar one, which may be intended as a renaming"
-    case .renamingIsDone: "has already done a renaming that a class still declares (only in the app's own tool; a note)"
+    case .renamingIsDone:
+      "has already done a renaming that a class still declares (only in the app's own tool; a note)"
     case .namedOtherwise: "has a name: line that differs from its file name (a note)"
     case .mayBePaired: "has a to-many and an opposite to-one that are not inverses (a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"

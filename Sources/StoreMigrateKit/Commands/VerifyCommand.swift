@@ -23,8 +23,9 @@ enum VerifyCommand: Command {
     Checks the authentication code of every page (on every engine), SQLite's structure, and the references.
     Compares the tables, and every value in them, with the store's own model. Compares every index entry with
     its row. In a store above 256 MB it does so only with --deep; without --deep, the report states that the
-    indexes were not compared. If there are migrations, compares the history with them. Lists objects in the
-    file that no step created, such as a trigger.
+    indexes were not compared. Names the tables whose statistics are missing or out of date, which makes
+    fetches slow but is no fault. If there are migrations, compares the history with them. Lists objects in
+    the file that no step created, such as a trigger.
 
     Ends with 2 if something is wrong with the file. Otherwise, if the history does not match the steps, it ends
     with 3, or with 4 for a newer store. The store does not change, and no new file remains.
@@ -41,12 +42,14 @@ enum VerifyCommand: Command {
     let comparedWithMigrations: Bool
     /// How the history compares with the steps; nil when either cannot be read.
     let history: HistoryState?
+    /// The tables whose statistics are missing or out of date, which is no fault.
+    let outdatedStatistics: [String]
     /// The command line that compares the indexes as well; nil when they were compared.
     let lineOfIndexes: String?
     let exitCode: ExitCode
 
     private enum CodingKeys: String, CodingKey {
-      case store, pages, findings, comparedIndexes, comparedWithMigrations, history
+      case store, pages, findings, comparedIndexes, comparedWithMigrations, history, outdatedStatistics
     }
 
     var description: String {
@@ -55,11 +58,20 @@ enum VerifyCommand: Command {
           "\nThe indexes were not compared with their tables, because the store is large. "
             + "To compare them: \($0)"
         } ?? ""
-      guard findings.isEmpty else { return findings.joined(separator: "\n") + unread }
+      let notes = unread + slow
+      guard findings.isEmpty else { return findings.joined(separator: "\n") + notes }
       return
         "\(store.path): \(pages) pages are authentic; structure, references and tables are correct"
         + (comparedWithMigrations ? agreement : "; there are no migrations to compare the history with.")
-        + unread
+        + notes
+    }
+
+    private var slow: String {
+      guard !outdatedStatistics.isEmpty else { return "" }
+      return
+        "\nStatistics are missing or out of date: \(outdatedStatistics.joined(separator: ", ")). That is no "
+        + "fault, but fetches may be slow. A program renews them when it closes the store, or by "
+        + "updateStatistics()."
     }
 
     private var agreement: String {
@@ -91,6 +103,7 @@ enum VerifyCommand: Command {
       pages: (try? connection.pragma("page_count", as: Int.self)) ?? 0,
       findings: findings + [history?.finding].compactMap { $0 }, comparedIndexes: comparesIndexes,
       comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
+      outdatedStatistics: findings.isEmpty ? (try? TableStatistics(connection).staleTables()) ?? [] : [],
       lineOfIndexes: comparesIndexes ? nil : session.line(VerifyCommand.self, ["--deep"]),
       exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)
   }

@@ -51,6 +51,42 @@ import Testing
     #expect(seen.allSatisfy { $0.seconds >= 0 && $0.seconds < 60 })
   }
 
+  @Test func `onStatement reports how many rows a statement returned or changed`() throws {
+    try connection.executeScript(
+      """
+      CREATE TABLE log(x);
+      CREATE TRIGGER logged AFTER INSERT ON t BEGIN INSERT INTO log VALUES (NEW.x); END;
+      """)
+    var seen: [Int] = []
+    connection.onStatement { seen.append($0.rows) }
+    try connection.execute("INSERT INTO t(x) VALUES ('a'), ('b'), ('c')")
+    try connection.execute("UPDATE t SET x = 'd' WHERE id < 3")
+    _ = try connection.rows("SELECT * FROM t")
+    _ = try connection.value("SELECT count(*) FROM t")
+    _ = try connection.rows("SELECT * FROM t WHERE id = 99")
+    // A statement that runs inside of another one.
+    _ = try connection.query("SELECT id FROM t") { statement in
+      try connection.value("SELECT count(*) FROM log WHERE x = \(statement.value(0))")
+    }
+    try connection.execute("DELETE FROM t")
+    connection.onStatement(nil)
+    #expect(seen == [6, 2, 3, 1, 0, 1, 1, 1, 3, 3])
+  }
+
+  @Test func `onStatement never shows a key`() throws {
+    let other = try TemporaryDatabase("CREATE TABLE u(x)")
+    var seen: [String] = []
+    connection.onStatement(showsValues: true) { seen.append($0.sql) }
+    try connection.attach(other.connection.path, as: "other", key: testKey)
+    try connection.detach("other")
+    try connection.executeScript(
+      "PRAGMA foreign_keys; PRAGMA cipher_default_kdf_iter; PRAGMA  key = 'canary';")
+    connection.onStatement(nil)
+    #expect(seen.contains("ATTACH") && seen.contains("PRAGMA key"), "\(seen)")
+    #expect(seen.contains { $0.hasPrefix("PRAGMA foreign_keys") })
+    #expect(!seen.contains { $0.contains("canary") || $0.contains("5A5A") || $0.contains("5a5a") })
+  }
+
   @Test func `onBusy decides how long a connection waits for a lock`() throws {
     let other = try database.again()
     try other.begin()

@@ -88,7 +88,7 @@
             }
           }
         },
-        reports: "queries were made, but only 2 are allowed; they returned ", "prefetch it")
+        reports: "queries were made, but only 2 are allowed; they returned ", ".prefetch(\\.user)")
     }
 
     func testUnrecordedCommitsAreReported() {

@@ -44,6 +44,7 @@ private enum PageModel {
 @Suite struct FetchingPage {
   private typealias Item = PageModel.Item
   private typealias Message = PageModel.Message
+  private typealias Conversation = PageModel.Conversation
 
   /// The examples of the page that are followed by SQL, in its order.
   @Sendable private static func examples(_ context: ObjectContext) -> [() throws -> Void] {
@@ -59,11 +60,20 @@ private enum PageModel {
       { _ = try items.sum(\.bytes) },
       { _ = try items.grouped(by: \.kind, .count, .sum(\.bytes)) },
       { _ = try items.grouped(by: \.kind, .count, having: .count > 10 && .sum(\.bytes) > 1000) },
+      {
+        _ = try context.fetch(Conversation.self).sorted(by: \.title).annotated(
+          with: .count(\.messages, where: "isRead == NO"), .latest(\.messages, by: \.sentAt)
+        ).all()
+      },
       { _ = try context.fetch(Message.self).sorted(by: \.sentAt, .reverse).first(ofEach: \.conversation) },
       {
         let page = try items.sorted(by: \.title).page(size: 2)
         let cursor = try #require(page.next)
         _ = try items.sorted(by: \.title).page(size: 2, after: cursor)
+      },
+      {
+        _ = try items.sorted(by: \.title, comparing: .caseInsensitive).sorted(by: \.owner?.city, nils: .last)
+          .all()
       },
     ]
   }
@@ -112,7 +122,7 @@ private enum PageModel {
     }
     try await temporary.store.read { context in
       let examples = Self.examples(context)
-      for example in examples[7...] {
+      for example in examples[8...9] {
         var found: [String] = []
         try context.withConnection { connection in
           connection.onStatement { found.append($0.sql) }
@@ -139,8 +149,16 @@ private enum PageModel {
 
   /// A statement without the function that the rows are passed to.
   private static func plain(_ sql: String) -> String {
-    let found = sql.firstMatch(of: #/vault_(?:take|place)\((.*?)\) FROM/#)
-    let whole = spaced(found.map { sql.replacing($0.output.0, with: "\($0.output.1) FROM") } ?? sql)
+    var whole = spaced(sql)
+    if let call = whole.firstRange(of: #/vault_(?:take|place)\(/#) {
+      var (end, depth) = (call.upperBound, 1)
+      while depth > 0, end < whole.endIndex {
+        depth += whole[end] == "(" ? 1 : whole[end] == ")" ? -1 : 0
+        end = whole.index(after: end)
+      }
+      let columns = whole[call.upperBound..<whole.index(before: end)]
+      whole.replaceSubrange(call.lowerBound..<end, with: String(columns))
+    }
     // The statement around one with a limit.
     return whole.wholeMatch(of: #/SELECT (.*?) FROM \((SELECT \1 FROM .*)\) t0/#).map { String($0.output.2) }
       ?? whole

@@ -26,7 +26,7 @@ import Testing
     }
     for number in 0..<count {
       context.insert(Book.self) { book in
-        book.title = ["x", "y", "é", "e\u{301}", "-"].randomElement(using: &random) ?? ""
+        book.title = ["x", "X", "y", "é", "É", "e\u{301}", "-"].randomElement(using: &random) ?? ""
         book.year = Int.random(in: 0...3, using: &random)
         book.rating = Bool.random(using: &random) ? nil : Double(number % 3)
         book.price = Bool.random(using: &random) ? nil : Decimal(number % 5) / 4
@@ -53,7 +53,7 @@ import Testing
 
   enum State: CaseIterable, Sendable { case empty, clean, pending, writing }
 
-  private func inState(_ state: State, _ body: @escaping @Sendable (ObjectContext) throws -> Void)
+  func inState(_ state: State, _ body: @escaping @Sendable (ObjectContext) throws -> Void)
     async throws
   {
     var random = SeededGenerator(seed: ValueFetches.seed)
@@ -89,6 +89,10 @@ import Testing
       all.sorted(by: \.id, .reverse), try all.where("year > 1").sorted(by: \.price, .reverse),
       try all.where("author.nick == 'n1' OR rating == nil").sorted(by: \.author?.nick, .reverse),
       all.sorted(by: \.title).sorted(by: \.author?.age, .reverse).sorted(by: \.rating),
+      all.sorted(by: \.rating, nils: .last), all.sorted(by: \.rating, .reverse, nils: .first),
+      all.sorted(by: \.title, comparing: .caseInsensitive).sorted(by: \.price, nils: .last),
+      all.sorted(by: \.title, .reverse, comparing: [.caseInsensitive, .diacriticInsensitive]),
+      all.sorted(by: \.author?.nick, comparing: .caseInsensitive, nils: .last).sorted(by: \.id, .reverse),
     ]
   }
 

@@ -268,6 +268,83 @@ private let isShared = usableProcessors() > 1
     #expect(try last.fetch(Book.self).all().count == 3 && last.statistics.rowsReadAhead == 0)
   }
 
+  // MARK: Values
+
+  /// Fetches values until a second connection has read a part of them.
+  /// - Returns: The last values, and whether a second connection has read a part.
+  private func shared<Value>(
+    _ fetch: (ObjectContext) throws -> [Value], rounds: Int = 200
+  ) throws -> (values: [Value], isEver: Bool) {
+    var values: [Value] = []
+    for _ in 0..<rounds {
+      let context = store.makeContext()
+      values = try fetch(context)
+      #expect(values.count == count)
+      if context.statistics.rowsReadAhead > 0 { return (values, true) }
+    }
+    return (values, false)
+  }
+
+  @Test func `values of a whole table are read by two connections, in the order of the ids`() throws {
+    let expected = try Connection.open(store.url.path, key: testKey)
+      .rows("SELECT year, rating FROM Book ORDER BY id")
+    let found = try shared { try $0.fetch(Book.self).values(\.year, \.rating) }
+    #expect(found.isEver == isShared)
+    #expect(found.values.map(\.0) == expected.map { Int($0[0].int64 ?? -1) })
+    #expect(found.values.map(\.1) == expected.map(\.[1].double))
+    let named = try shared { try $0.fetch(Book.self).dictionaries("year", "rating") }
+    #expect(
+      named.isEver == isShared && named.values.map { $0["rating"]?.double } == expected.map(\.[1].double))
+    let ids = try shared { try $0.fetch(Book.self).values(\.id, \.rating) }
+    #expect(ids.isEver == isShared && ids.values.map(\.0.rowID) == Array(1...Int64(count)))
+  }
+
+  @Test func `properties of a whole table join those that objects have already`() throws {
+    for _ in 0..<200 {
+      let context = store.makeContext()
+      let some = try context.fetch(Book.self).where("id > 100 AND id <= 600 OR id > 29000 AND id <= 29900")
+        .only(\.title)
+        .all()
+      let all = try context.fetch(Book.self).only(\.year, \.rating).all()
+      let queries = context.statistics.queries
+      let ratings = all.map { book -> Double? in
+        let number = book.id.rowID - 1
+        return number % 3 == 0 ? nil : Double(number)
+      }
+      #expect(all.count == count && all.map(\.rating) == ratings)
+      #expect(some.map(\.title) == some.map { "title \($0.id.rowID - 1)" })
+      #expect(context.statistics.queries == queries)
+      if context.statistics.rowsReadAhead > 0 || !isShared { return }
+    }
+    Issue.record("no second connection has read a part")
+  }
+
+  @Test func `values that cannot be read are noted, whichever connection reads them`() throws {
+    try Connection.open(store.url.path, key: testKey)
+      .execute(sql: "UPDATE Book SET rating = 'five' WHERE id IN (7, 29993)")
+    var ids: [Int64] = []
+    let found = try shared { context in
+      let values = try context.fetch(Book.self).values(\.year, \.rating)
+      ids = context.unreadableValues.compactMap {
+        if case .unreadableValue(_, _, let id, _) = $0 { id } else { nil }
+      }
+      #expect(ids.sorted() == [7, 29_993])
+      return values
+    }
+    #expect(found.isEver == isShared)
+    #expect(found.values[6] == (0, nil) && found.values[29_992] == (0, nil))
+  }
+
+  @Test func `one connection reads values of an index, of other types, in an order and with a limit`() throws
+  {
+    // The index of titles contains them.
+    #expect(try !shared({ try $0.fetch(Book.self).values(\.title) }, rounds: 20).isEver)
+    // Code of an app may read the values of types that are not among the common ones.
+    #expect(try !shared({ try $0.fetch(Book.self).values(\.price) }, rounds: 20).isEver)
+    #expect(try !shared({ try $0.fetch(Book.self).sorted(by: \.id).values(\.year) }, rounds: 20).isEver)
+    #expect(try !shared({ try $0.fetch(Book.self).limit(count).values(\.year) }, rounds: 20).isEver)
+  }
+
   @Test func `a damaged page in the part of the second connection is an error, and nothing hangs`()
     async throws
   {

@@ -414,4 +414,66 @@ import Testing
     }
     store.close()
   }
+
+  // MARK: Decodable types
+
+  private struct Line: Decodable, Equatable {
+    var id: Int64
+    var title: String
+    var rating: Double?
+    var price: Decimal?
+    var author: Int64?
+  }
+
+  private struct Named: Decodable, Equatable {
+    enum CodingKeys: String, CodingKey {
+      case year
+      case name = "author.name"
+      case club = "author.club.name"
+    }
+    var year: Int
+    var name: String?
+    var club: String?
+  }
+
+  @Test(arguments: State.allCases)
+  func `values of a Decodable type are those of the objects`(_ state: State) async throws {
+    try await inState(state, seed: Self.seed) { context in
+      for (index, fetch) in try Self.fetches(context).enumerated() where index < 9 {
+        let books = try fetch.all()
+        let lines = books.map { book in
+          Line(
+            id: book.id.rowID, title: book.title, rating: book.rating, price: book.price,
+            author: book.author?.id.rowID)
+        }
+        let found = try fetch.all(as: Line.self)
+        #expect(found == lines, "fetch \(index)")
+        #expect(zip(found, lines).allSatisfy { Array($0.title.utf8) == Array($1.title.utf8) })
+        let named = try fetch.all(as: Named.self, "year", "author.name", "author.club.name")
+        #expect(
+          named == books.map { Named(year: $0.year, name: $0.author?.name, club: $0.author?.club?.name) },
+          "fetch \(index)")
+      }
+    }
+  }
+
+  @Test func `a type with a key that is no property, or with another type, is an error`() async throws {
+    struct Unknown: Decodable { let tittle: String }
+    struct Other: Decodable { let title: Int }
+    struct Required: Decodable { let rating: Double }
+    context.insert(Book.self) { $0.title = "x" }
+    let missing = #expect(throws: DecodingError.self) { try context.fetch(Book.self).all(as: Unknown.self) }
+    #expect(missing.map { "\($0)" }?.contains("There is no column tittle") == true)
+    #expect(throws: DecodingError.self) { try context.fetch(Book.self).all(as: Other.self) }
+    #expect(throws: DecodingError.self) { try context.fetch(Book.self).all(as: Required.self) }
+    #expect(throws: StoreError.self) { try context.fetch(Book.self).all(as: Named.self, "author.nme") }
+    #expect(try context.fetch(Book.self).distinct().all(as: Int.self, "year") == [2000])
+    // As in an object, which would have a placeholder: 2 is no Bool.
+    struct Flag: Decodable { let flag: Bool }
+    context.rollback()
+    context.insert(Sample.self) { EvaluatedForms.fill($0, 1) }
+    try context.save()
+    try Connection.open(temporary.store.url.path, key: testKey).execute(sql: "UPDATE Sample SET flag = 2")
+    #expect(throws: DecodingError.self) { try context.fetch(Sample.self).all(as: Flag.self) }
+  }
 }

@@ -35,6 +35,28 @@ import Testing
     sample.address = Address(street: "Élysée", number: 55)
   }
 
+  @Test func `a Decodable type gets values of every type as an object does`() async throws {
+    struct All: Decodable {
+      let flag: Bool, int: Int, int8: Int8, int64: Int64, uint32: UInt32
+      let float: Float, double: Double, decimal: Decimal
+      let string: String, data: Data, date: Date, uuid: UUID, url: URL
+      let shelf: Shelf, address: Address?
+    }
+    let context = store.makeContext()
+    let sample = context.insert(Sample.self) { fill($0) }
+    // The second time from the file.
+    for _ in 0..<2 {
+      let found = try #require(try context.fetch(Sample.self).all(as: All.self).first)
+      #expect(found.flag == sample.flag && found.int == sample.int && found.int8 == sample.int8)
+      #expect(found.int64 == sample.int64 && found.uint32 == sample.uint32 && found.float == sample.float)
+      #expect(found.double == sample.double && found.decimal == sample.decimal)
+      #expect(Array(found.string.utf8) == Array(sample.string.utf8) && found.data == sample.data)
+      #expect(found.date == sample.date && found.uuid == sample.uuid && found.url == sample.url)
+      #expect(found.shelf == sample.shelf && found.address == sample.address)
+      try context.save()
+    }
+  }
+
   @Test func `values of every type are read back from the store exactly`() async throws {
     let context = store.makeContext()
     let sample = context.insert(Sample.self) { fill($0) }

@@ -27,6 +27,8 @@ import Testing
     await #expect(throws: closed) { try await store.rekey(to: testKey) }
     await #expect(throws: closed) { try await store.rekey(to: testKey, profile: .sqlcipher4) }
     await #expect(throws: closed) { _ = try await store.verify() }
+    await #expect(throws: closed) { _ = try await store.outdatedStatistics() }
+    await #expect(throws: closed) { try await store.updateStatistics() }
     await #expect(throws: closed) { try await store.backup(to: temporary.folder.url.appending(path: "b")) }
     await #expect(throws: closed) {
       try await store.exportPlaintext(to: temporary.folder.url.appending(path: "c"))
@@ -38,7 +40,7 @@ import Testing
     #expect(told == 0)
     let tried: Set<String> = [
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
-      "makeContext",
+      "makeContext", "outdatedStatistics", "updateStatistics",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])

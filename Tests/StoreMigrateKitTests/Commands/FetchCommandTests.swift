@@ -38,6 +38,45 @@ import Testing
     #expect(try bench.run("fetch", "User", "--limit", "0", "--format", "json").output == "[]\n")
   }
 
+  @Test func `groups and aggregates are those of plain SQL`() async throws {
+    try await bench.makeBlog()
+    let found = try bench.run(
+      "fetch", "Status", "--group-by", "user.name", "--count", "--maximum", "createdAt", "--minimum", "text",
+      "--format", "json")
+    #expect(found.status == 0 && found.errors.isEmpty, "\(found)")
+    let expected = try bench.sql(
+      """
+      SELECT u.name, count(*), min(s.text), max(s.createdAt) FROM "Status" s LEFT JOIN "User" u
+      ON u.id = s.user_id GROUP BY u.name ORDER BY u.name
+      """)
+    let rows = try bench.objects(found.output)
+    #expect(rows.count == expected.count && rows.count > 1)
+    for (row, plain) in zip(rows, expected) {
+      #expect(row["user.name"] as? String == plain[0].string)
+      #expect((row["count"] as? Int).map { Int64($0) } == plain[1].int64)
+      #expect(row["minimum(text)"] as? String == plain[2].string && row["maximum(createdAt)"] is String)
+    }
+    #expect(
+      try bench.run("fetch", "Status", "--count", "--where", "user == nil", "--format", "csv").output
+        == "count\r\n1\r\n")
+    let window = try bench.run(
+      "fetch", "Status", "--group-by", "user", "--count", "--sort", "user:desc", "--limit", "2", "--format",
+      "csv")
+    #expect(window.output.split(separator: "\r\n").count == 3, "\(window)")
+    for (line, message) in [
+      (["--group-by", "user"], "--group-by needs --count"),
+      (["--count", "--columns", "id"], "--columns is for"),
+      (["--group-by", "user,user", "--count"], "The column user is requested twice"),
+      (["--sum", "id,id"], "The column sum(id) is requested twice"),
+      (["--group-by", "tags", "--count"], "is a to-many"), (["--sum", "text"], "only numbers can be added"),
+      (["--group-by", "usr", "--count"], "did you mean \"user\"?"),
+      (["--group-by", "user", "--count", "--sort", "text"], "groups can only be sorted by"),
+    ] {
+      let refused = try bench.run(["fetch", "Status"] + line)
+      #expect(refused.status != 0 && refused.errors.contains(message), "\(line): \(refused)")
+    }
+  }
+
   @Test(arguments: ["fetch", "count"])
   func `every example of the help of fetch and count runs as printed`(_ command: String) async throws {
     try await bench.makeBlog()

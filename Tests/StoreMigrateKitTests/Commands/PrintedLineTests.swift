@@ -98,7 +98,7 @@ import Testing
     // References for the reader, and not lines to type.
     let allowed = [
       "see up --allow", "attention: pending or drift (status --exit-code)", "; up --dry-run: plan",
-      "what `down --to N` would do", "\"squash --to \\(number): ",
+      "what `down --to N` would do", "sql, schema and embed --package", "\"squash --to \\(number): ",
     ]
     let names = StoreMigrate.commandNames.joined(separator: "|")
     let command = try Regex("(?:^|[^\\w.\\-/])(?:\(names)) (?:[A-Z]{2,} )*--[a-z]")

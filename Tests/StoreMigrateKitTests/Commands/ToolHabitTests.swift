@@ -89,7 +89,8 @@ import Testing
       #expect(quiet.status == 0 && quiet.output.isEmpty && quiet.errors.isEmpty, "\(line): \(quiet)")
     }
     let help = try run("help fetch").output
-    #expect(help.contains("fetch, count, sql, schema and embed --package, and a new recovery code"), "\(help)")
+    #expect(
+      help.contains("fetch, count, sql, schema and embed --package, and a new recovery code"), "\(help)")
   }
 
   @Test func `--quiet keeps a recovery code that is shown once, and a requested target`() throws {

@@ -68,6 +68,8 @@ struct CommandCase: Sendable, CustomStringConvertible {
       "fetch @new.store Note --columns id,author.name --sort id:desc --where author·!=·nil",
       golden: "fetch-columns"),
     .init("fetch @new.store Nte", 64, golden: "fetch-mistyped"),
+    .init("fetch @new.store Note --where text·CONTAINS·'x' --explain", golden: "fetch-explain"),
+    .init("fetch @new.store Note --explain --columns id", 64),
     .init("count @new.store Note --where author·==·nil", golden: "count"),
     .init("count @new.store Nte", 64, golden: "count-mistyped"),
     .init("create @made.store -m @Steps", golden: "create"),

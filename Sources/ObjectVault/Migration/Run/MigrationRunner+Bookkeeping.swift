@@ -33,7 +33,7 @@ extension MigrationRunner {
       ),
     ])
     // Tables that were rebuilt have lost their statistics.
-    try TableStatistics(connection).refresh()
+    if keepsStatistics { try TableStatistics(connection).refresh() }
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
   }

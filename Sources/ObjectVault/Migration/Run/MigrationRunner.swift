@@ -23,6 +23,8 @@ package struct MigrationRunner {
   var commitsEachStep = false
   /// The maximum cost; a run that exceeds it is refused before the first step. nil for no limit.
   var limit: MigrationLimit?
+  /// Whether the statistics of the tables are renewed.
+  var keepsStatistics = true
   /// Whether SQL on rows is only prepared, in an empty in-memory database: see ``SQLTrial``.
   var isTrial = false
   /// What this attempt of the run and earlier ones have done.

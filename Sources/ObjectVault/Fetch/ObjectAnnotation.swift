@@ -1,0 +1,315 @@
+// What a fetch computes of each object's members, to return it beside the object or to sort by it.
+
+internal import CipherSQLite
+public import Foundation
+
+/// A value that is computed of the members of a to-many, such as their number: see
+/// ``Fetch/annotated(with:)`` and `sorted(byMembers:_:)`.
+///
+/// nil is no value: it is not added, and neither a minimum nor a maximum.
+public struct ObjectAnnotation<Object: ManagedObject, Value> {
+  /// What is computed, or why it cannot be.
+  let source: Result<AnnotationSource, any Error>
+  /// Returns the values of several objects from their stored forms.
+  let read: (_ stored: [SQLValue], ObjectContext) throws -> [Value]
+}
+
+/// What is computed of members.
+struct AnnotationSource {
+  enum Kind {
+    /// A function of a property of the members; of the members themselves if it has no names.
+    case function(CollectionFunction, [String])
+    /// The first member in an order.
+    case first(SortKey)
+  }
+
+  let members: [String]
+  let kind: Kind
+  var condition: FetchCondition?
+
+  /// The value as an operand.
+  /// - Parameter condition: The condition on the members, with the present ids of new objects.
+  func operand(where condition: FetchCondition?) -> PredicateOperand {
+    let path = PropertyPath(members)
+    let node = condition?.substituted.inMembers ?? .constant(true)
+    switch kind {
+    case .function(.count, []) where condition == nil: return .count(path)
+    case .function(let function, let value):
+      return .aggregate(MemberAggregate(function, of: path, value: value, where: node))
+    case .first(let key):
+      var first = MemberAggregate(.maximum, of: path, value: ["id"], where: node)
+      first.order = key
+      return .aggregate(first)
+    }
+  }
+}
+
+extension ObjectAnnotation {
+  private init(
+    _ kind: () throws -> AnnotationSource.Kind, of members: PartialKeyPath<Object>,
+    where condition: (format: String?, arguments: [Any?]),
+    read: @escaping (_ stored: [SQLValue], ObjectContext) throws -> [Value]
+  ) {
+    source = Result {
+      AnnotationSource(
+        members: try members.propertyNames, kind: try kind(),
+        condition: try condition.format.map { try FetchCondition(format: $0, condition.arguments) })
+    }
+    self.read = read
+  }
+
+  /// Returns the annotation with a `#Predicate` as a further condition on the members.
+  ///
+  /// ```swift
+  /// let unread = ObjectAnnotation.count(\Conversation.messages)
+  ///   .where(#Predicate<Message> { !$0.isRead })
+  /// ```
+  /// - Parameter predicate: The predicate, whose object is the member.
+  /// - Returns: The annotation.
+  public func `where`<Member: ManagedObject>(_ predicate: Predicate<Member>) -> ObjectAnnotation {
+    ObjectAnnotation(
+      source: Result {
+        var source = try source.get()
+        let added = try PredicateTemplate.condition(of: predicate)
+        source.condition =
+          source.condition.map { first in
+            var both = FetchCondition(checking: .and([first.substituted, added.substituted]))
+            both.refersToNewObjects = both.refersToNewObjects || first.refersToNewObjects
+            return both
+          } ?? added
+        return source
+      }, read: read)
+  }
+
+  /// Creates a function of a property of the members.
+  fileprivate init<Member: ManagedObject>(
+    _ function: CollectionFunction, of members: PartialKeyPath<Object>,
+    _ property: PartialKeyPath<Member>?, where condition: (format: String?, arguments: [Any?]),
+    read: @escaping (SQLValue) -> Value?
+  ) {
+    self.init(
+      { .function(function, try property?.propertyNames ?? []) }, of: members, where: condition
+    ) { stored, _ in
+      try stored.map { value in
+        guard let value = read(value) else {
+          // The engine has NULL for a sum beyond the range of its type.
+          throw StoreError.sumTooLarge(
+            entity: "\(Member.self)", property: try property?.propertyNames.joined(separator: ".") ?? "id")
+        }
+        return value
+      }
+    }
+  }
+
+  fileprivate init<Member: ManagedObject>(
+    firstOf members: PartialKeyPath<Object>, by property: PartialKeyPath<Member>, isDescending: Bool,
+    where condition: (format: String?, arguments: [Any?])
+  ) where Value == Member? {
+    self.init(
+      { .first(SortKey(value: .property(try property.propertyNames), isDescending: isDescending)) },
+      of: members, where: condition
+    ) { stored, context in
+      let fetch = context.fetch(Member.self)
+      let ids = stored.compactMap(\.int64)
+      let found = try fetch.objects(withIDs: Array(Set(ids)).sorted())
+      let objects = try fetch.finished(found.map(\.object))
+      let byID = Dictionary(zip(found.map(\.id), objects), uniquingKeysWith: { first, _ in first })
+      return stored.map { $0.int64.flatMap { byID[$0] } }
+    }
+  }
+}
+
+extension ObjectAnnotation where Value == Int {
+  /// The number of members.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil to
+  ///     count all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func count<Members: Collection>(
+    _ members: KeyPath<Object, Members>, where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject {
+    ObjectAnnotation(.count, of: members, PartialKeyPath<Members.Element>?.none, where: (format, arguments)) {
+      Int(stored: $0)
+    }
+  }
+}
+
+extension ObjectAnnotation where Value == Bool {
+  /// Whether there are members.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     any member.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func exists<Members: Collection>(
+    _ members: KeyPath<Object, Members>, where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject {
+    ObjectAnnotation(.count, of: members, PartialKeyPath<Members.Element>?.none, where: (format, arguments)) {
+      $0.int64.map { $0 > 0 }
+    }
+  }
+}
+
+extension ObjectAnnotation {
+  /// The sum of an attribute of the members; 0 without values.
+  ///
+  /// Sums of integers and decimals are exact; a sum beyond 64 bits or 38 digits is
+  /// ``StoreError/sumTooLarge(entity:property:)``.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func sum<Members: Collection, Number: SummableValue>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Number>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Number.Sum {
+    ObjectAnnotation(.sum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The sum of an attribute of the members that may be nil; 0 without values. See the other `sum`.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func sum<Members: Collection, Number: SummableValue>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Number?>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Number.Sum {
+    ObjectAnnotation(.sum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The average of an attribute of the members; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func average<Members: Collection, Number: SummableValue>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Number>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Number.Average? {
+    ObjectAnnotation(.average, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The average of an attribute of the members that may be nil; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func average<Members: Collection, Number: SummableValue>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Number?>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Number.Average? {
+    ObjectAnnotation(.average, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The least value of an attribute of the members; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func minimum<Members: Collection, Property: AttributeValue & Comparable>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Property>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Property? {
+    ObjectAnnotation(.minimum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The least value of an attribute of the members that may be nil; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func minimum<Members: Collection, Property: AttributeValue & Comparable>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Property?>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Property? {
+    ObjectAnnotation(.minimum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The greatest value of an attribute of the members; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func maximum<Members: Collection, Property: AttributeValue & Comparable>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Property>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Property? {
+    ObjectAnnotation(.maximum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The greatest value of an attribute of the members that may be nil; nil without values.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The attribute, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func maximum<Members: Collection, Property: AttributeValue & Comparable>(
+    _ members: KeyPath<Object, Members>, _ property: KeyPath<Members.Element, Property?>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element: ManagedObject, Value == Property? {
+    ObjectAnnotation(.maximum, of: members, property, where: (format, arguments)) { Value(stored: $0) }
+  }
+
+  /// The member with the greatest value of a property, such as the latest message; nil without members.
+  ///
+  /// nil is less than all values. Of members with equal values, it is the one with the highest id.
+  ///
+  /// An index of the to-one of the members followed by the property finds it by one search.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The property, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func latest<Members: Collection, Member: ManagedObject>(
+    _ members: KeyPath<Object, Members>, by property: PartialKeyPath<Member>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element == Member, Value == Member? {
+    ObjectAnnotation(firstOf: members, by: property, isDescending: true, where: (format, arguments))
+  }
+
+  /// The member with the least value of a property; nil without members.
+  ///
+  /// nil is less than all values. Of members with equal values, it is the one with the lowest id.
+  /// - Parameters:
+  ///   - members: The to-many.
+  ///   - property: The property, also through to-ones.
+  ///   - format: A condition on the members in the format language, whose paths begin at the member; nil for
+  ///     all.
+  ///   - arguments: The values for its placeholders, in their order.
+  /// - Returns: The annotation.
+  public static func earliest<Members: Collection, Member: ManagedObject>(
+    _ members: KeyPath<Object, Members>, by property: PartialKeyPath<Member>,
+    where format: String? = nil, _ arguments: Any?...
+  ) -> ObjectAnnotation where Members.Element == Member, Value == Member? {
+    ObjectAnnotation(firstOf: members, by: property, isDescending: false, where: (format, arguments))
+  }
+}
