@@ -70,12 +70,8 @@ extension Connection {
         let maker = unsafe Unmanaged<TextMaker>.fromOpaque(data).takeUnretainedValue()
         maker.result.removeAll(keepingCapacity: true)
         unsafe maker.body(text, sqlite3_value_int64(values?[1]), &maker.result)
-        // The byte after the text gives an empty one an address: no address would be NULL.
-        maker.result.append(0)
-        let count = Int32(maker.result.count - 1)
-        unsafe maker.result.withUnsafeBytes { bytes in
-          let text = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-          unsafe sqlite3_result_text(context, text, count, transientText)
+        unsafe maker.result.withUnsafeBufferPointer { bytes in
+          unsafe setText(bytes, in: context)
         }
         // A long text of the store does not stay in memory.
         if maker.result.capacity > 65_536 { maker.result = [] }
@@ -199,11 +195,6 @@ extension Connection {
   init(_ body: @escaping Body) { unsafe self.body = unsafe body }
 }
 
-/// Tells the engine to copy a text before it returns.
-private var transientText: sqlite3_destructor_type {
-  unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-}
-
 /// Returns the bytes of a text; nil for any other value. They are valid as long as the value is.
 private func textBytes(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
   guard let value = unsafe value, unsafe sqlite3_value_type(value) == SQLITE_TEXT,
@@ -240,15 +231,18 @@ func setSQLResult(_ value: SQLValue, in context: OpaquePointer?) {
   case .integer(let value): unsafe sqlite3_result_int64(context, value)
   case .real(let value): unsafe sqlite3_result_double(context, value)
   case .text(var value):
-    value.withUTF8 { bytes in
-      unsafe sqlite3_result_text64(
-        context, UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
-        sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
-    }
+    value.withUTF8 { unsafe setText($0, in: context) }
   case .blob(let value):
     unsafe value.withUnsafeBytes { bytes in
       unsafe sqlite3_result_blob64(
         context, bytes.baseAddress ?? UnsafeRawPointer(emptyAddress), sqlite3_uint64(bytes.count), copyBytes)
     }
   }
+}
+
+/// Passes a text to SQLite as a function's result. SQLite copies it.
+private func setText(_ bytes: UnsafeBufferPointer<UInt8>, in context: OpaquePointer?) {
+  unsafe sqlite3_result_text64(
+    context, UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
+    sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
 }

@@ -67,16 +67,34 @@ extension Connection {
 
   /// Returns the words before the key of a statement that sets or names a key; nil for other statements.
   private func withoutKey(_ sql: String) -> String? {
-    let words = sql.split(maxSplits: 3, whereSeparator: { $0.isWhitespace || $0 == "=" || $0 == "(" }).prefix(
-      2
-    )
-    .map { String($0).asciiLowercased }
+    let words = firstWords(of: sql, count: 5).drop { ["explain", "query", "plan"].contains($0) }
     switch words.first {
     case "attach": return "ATTACH"
     case "pragma":
-      guard let name = words.last, name.contains("key"), !name.hasPrefix("foreign_key") else { return nil }
+      guard let name = words.dropFirst().first, name.contains("key"), !name.hasPrefix("foreign_key") else {
+        return nil
+      }
       return "PRAGMA \(name)"
     default: return nil
     }
+  }
+
+  /// Returns the first words of a statement in lower case, without the comments before and between them.
+  private func firstWords(of sql: String, count: Int) -> [String] {
+    var (words, rest) = ([String](), sql[...])
+    while words.count < count {
+      rest = rest.drop { $0.isWhitespace || ";=(".contains($0) }
+      if rest.hasPrefix("--") {
+        rest = rest.drop { !$0.isNewline }
+      } else if rest.hasPrefix("/*") {
+        rest = rest.firstRange(of: "*/").map { rest[$0.upperBound...] } ?? ""
+      } else {
+        let end = rest.firstIndex { $0.isWhitespace || ";=(/-".contains($0) } ?? rest.endIndex
+        guard end > rest.startIndex else { break }
+        words.append(String(rest[..<end]).asciiLowercased)
+        rest = rest[end...]
+      }
+    }
+    return words
   }
 }

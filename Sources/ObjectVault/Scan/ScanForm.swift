@@ -1,8 +1,8 @@
-// The forms in which a query for whole rows, or for the values of some columns, is run. All forms find
-// the same rows in the same order; they differ in how the rows get out of the engine. In some forms an
-// SQL function in the statement passes each row's columns to a RowReceiver while the engine runs the
-// statement: the rows are "handed over". The form is chosen here and in SelectStatement+Form, and Scan
-// runs it.
+// The forms in which a query for rows, or for the values of some columns, is run. All forms find the same
+// rows in the same order. They differ in how the values of a row leave the engine: by sqlite3_column
+// calls after each step, or by an SQL function in the statement, which passes them to a RowReceiver while
+// the engine runs the statement. In the second case the rows are "handed over". The form is chosen here and
+// in SelectStatement+Form, and Scan runs it.
 
 internal import CipherSQLite
 

@@ -80,7 +80,8 @@ import Testing
     try connection.attach(other.connection.path, as: "other", key: testKey)
     try connection.detach("other")
     try connection.executeScript(
-      "PRAGMA foreign_keys; PRAGMA cipher_default_kdf_iter; PRAGMA  key = 'canary';")
+      "PRAGMA foreign_keys; PRAGMA cipher_default_kdf_iter; PRAGMA  key = 'canary';"
+        + "-- note\n/* note */ PRAGMA/**/main.key = 'canary'; EXPLAIN PRAGMA key = 'canary';")
     connection.onStatement(nil)
     #expect(seen.contains("ATTACH") && seen.contains("PRAGMA key"), "\(seen)")
     #expect(seen.contains { $0.hasPrefix("PRAGMA foreign_keys") })

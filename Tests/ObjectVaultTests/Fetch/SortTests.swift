@@ -126,10 +126,10 @@ import Testing
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let context = store.makeContext()
-    for number in 0..<8 { context.insert(Book.self) { ($0.title, $0.year) = ("t", number) } }
+    for number in 0..<9 { context.insert(Book.self) { ($0.title, $0.year) = ("t", number) } }
     try context.save()
     let connection = try Connection.open(store.url.path, key: testKey)
-    let texts = ["C341", "E4", "E44142", "FF41", "E08080", "41C3", "F09F98", "EDA080"]
+    let texts = ["", "C341", "E4", "E44142", "FF41", "E08080", "41C3", "F09F98", "EDA080"]
     for (number, text) in texts.enumerated() {
       try connection.execute(sql: "UPDATE Book SET title = CAST(X'\(text)' AS TEXT) WHERE year = \(number)")
     }
