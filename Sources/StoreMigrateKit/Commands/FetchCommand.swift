@@ -143,6 +143,11 @@ enum FetchCommand: Command {
       throw UsageError(
         "--columns is for single objects. A group has the columns of --group-by and its aggregates.")
     }
+    guard !arguments.has("--explain") else {
+      throw UsageError(
+        "--explain is for single objects: it would show another statement than that of the groups. Remove it, or "
+          + "remove --group-by and the aggregates to see how the objects are found.")
+    }
     let columns = (keys ?? []) + aggregates.map(\.name)
     if let twice = columns.first(where: { name in columns.count { $0 == name } > 1 }) {
       throw UsageError("The column \(twice) is requested twice.")
