@@ -226,8 +226,13 @@ public enum RandomSchemas {
     guard properties.count > 1,
       !entities[entity].indexes.contains(where: { $0.properties == properties })
     else { return }
-    entities[entity].indexes.append(
-      IndexDescription(properties: properties, isUnique: Int.random(in: 0..<3, using: &random) == 0))
+    var index = IndexDescription(
+      properties: properties, isUnique: Int.random(in: 0..<3, using: &random) == 0)
+    let hasString = properties.contains { entities[entity].attribute(named: $0)?.type == .string }
+    if !index.isUnique, hasString {
+      index.comparing = StringOptions(rawValue: properties.joined().utf8.count % 4)
+    }
+    entities[entity].indexes.append(index)
     if !isValid(entities) { entities = before }
   }
 }

@@ -128,6 +128,7 @@ let graph =
 let grouped =
   (only.isEmpty || !only.isDisjoint(with: [17, 23, 24, 25]))
   ? try await ResultBench(lines: rows(500_000)) : nil
+let paged = (only.isEmpty || only.contains(27)) ? try await PageBench(rows: rows(1_000_000)) : nil
 let texts = (only.isEmpty || only.contains(26)) ? try await TextBench(texts: rows(50_000)) : nil
 // A value that no row has at first, so that each row is changed.
 var stamp = 1_000_000
@@ -240,6 +241,11 @@ let workloads = [
     try await texts?.contains("") ?? .nan
   } ours: {
     try await texts?.contains("[cd]") ?? .nan
+  },
+  Workload(number: 27, name: "pages sorted without case", rows: PageBench.pages, firstStage: 1.5, goal: 1.2) {
+    paged?.floorPages() ?? .nan
+  } ours: {
+    try await paged?.oursPages() ?? .nan
   },
   Workload(number: 17, name: "stream, sum one attribute", rows: rows(500_000), firstStage: 1.3, goal: 1.1) {
     grouped?.floorStream() ?? .nan

@@ -2,7 +2,7 @@
 
 extension CancellableRun {
   /// Runs `body`, which must use no other connection than `connection`.
-  /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
+  /// - Throws: `CancellationError` if the run was cancelled before `body`, or before `body` threw;
   ///   otherwise what `body` throws.
   package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
     // Runs can be nested: the outer run is restored afterwards.

@@ -14,8 +14,8 @@ package final class CancellableRun: Sendable {
 
   package init() {}
 
-  /// Interrupts the statement that is running, if there is one. Statements that
-  /// start later in this run fail.
+  /// Interrupts the statement that is running, if there is one. A statement that starts later in this run
+  /// ends when it next checks for cancellation; a short one may finish before that.
   package func cancel() {
     state.withLock { state in
       wasCancelled.store(true, ordering: .releasing)
@@ -32,7 +32,7 @@ package final class CancellableRun: Sendable {
   }
 
   /// Runs `body`; a cancellation during it interrupts the connection of `interruptor`.
-  /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
+  /// - Throws: `CancellationError` if the run was cancelled before `body`, or before `body` threw;
   ///   otherwise what `body` throws.
   func interrupting<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
     let outer = state.withLock { state in

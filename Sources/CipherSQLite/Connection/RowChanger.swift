@@ -51,7 +51,8 @@ private import CSQLCipher
 
 /// The SQL functions `vault_version` and `vault_value` of one connection.
 @safe final class RowChanger {
-  // Allocated in init and freed in deinit. The connection retains the changer and closes its handle first.
+  // Allocated in init and freed in deinit. The connection retains the changer until it has closed its own
+  // handle.
   // The value is set for the duration of Connection.run only, and read by the thread that is inside of it.
   private let state: UnsafeMutablePointer<ChangeState>
   /// Whether the engine has both functions.

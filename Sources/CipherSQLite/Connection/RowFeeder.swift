@@ -22,7 +22,8 @@ private import CSQLCipher
 
 /// The virtual tables of one connection.
 @safe final class RowFeeder {
-  // Allocated in init and freed in deinit. The connection retains the feeder and closes its handle first.
+  // Allocated in init and freed in deinit. The connection retains the feeder until it has closed its own
+  // handle.
   // The value is set for the duration of Connection.lend only, and read by the thread that is inside of it.
   private let state: UnsafeMutablePointer<FeedState>
   private var known: Set<Int> = []
@@ -59,8 +60,8 @@ private import CSQLCipher
   }
 }
 
-/// A table as the engine sees it. The engine's part comes first, because the engine uses its address for the
-/// whole.
+/// A table as the engine sees it. The engine's part comes first: the engine knows only the address of that
+/// part, which is then also the address of the whole.
 @unsafe private struct FeedTable {
   var base = unsafe sqlite3_vtab()
   let state: UnsafeMutablePointer<FeedState>

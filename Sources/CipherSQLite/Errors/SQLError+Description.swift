@@ -142,7 +142,10 @@ extension SQLError: CustomStringConvertible {
       // A trigger can call RAISE with an empty text. The engine then has no other message.
       "The change violates a constraint of the schema ("
         + (message.allSatisfy(\.isWhitespace) ? "a trigger called RAISE without a message" : message)
-        + "). Correct the values and run the statement again: \(sql)"
+        + (sql == "COMMIT"
+          ? "), which is checked at the end of the transaction. Nothing of the transaction was written: correct "
+            + "the values, and make the changes again."
+          : "). Correct the values and run the statement again: \(sql)")
     case .parameterCount(let expected, let found, let sql):
       "The statement takes \(counted(expected, "parameter")), but \(found) \(found == 1 ? "was" : "were") "
         + "given: \(sql)"

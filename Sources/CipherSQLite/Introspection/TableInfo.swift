@@ -48,13 +48,18 @@ public struct TableInfo: Sendable, Hashable {
     public var name: String
     /// Its columns, in order.
     public var columns: [String]
+    /// The collation by which the index compares each of its columns; nil for that of the column. An index
+    /// that was read from a file has the name for each column, such as `BINARY`.
+    public var collations: [String?]
     /// Whether it is a UNIQUE index.
     public var isUnique: Bool
 
-    /// Creates the description of an index.
-    public init(name: String, columns: [String], isUnique: Bool) {
+    /// Creates the description of an index. Each parameter is described at the property of its name;
+    /// missing collations are nil.
+    public init(name: String, columns: [String], collations: [String?] = [], isUnique: Bool) {
       self.name = name
       self.columns = columns
+      self.collations = columns.indices.map { collations.indices.contains($0) ? collations[$0] : nil }
       self.isUnique = isUnique
     }
   }
@@ -114,9 +119,12 @@ extension Connection {
     }
     let names = try query(sql: "PRAGMA index_list(\(table))") { ($0.text(1) ?? "", $0.int64(2) != 0) }
     let indexes = try names.filter { !$0.0.hasPrefix("sqlite_autoindex") }.map { name, isUnique in
-      TableInfo.Index(
-        name: name, columns: try query(sql: "PRAGMA index_info(\(quoted(name)))") { $0.text(2) ?? "" },
-        isUnique: isUnique)
+      // The columns of the index itself; after them come those by which it finds the row.
+      let parts = try query(sql: "PRAGMA index_xinfo(\(quoted(name)))") { row in
+        (column: row.text(2) ?? "", collation: row.text(4), isOwn: row.int64(5) != 0)
+      }.filter(\.isOwn)
+      return TableInfo.Index(
+        name: name, columns: parts.map(\.column), collations: parts.map(\.collation), isUnique: isUnique)
     }
     return TableInfo(name: name, columns: columns, foreignKeys: keys, indexes: indexes)
   }

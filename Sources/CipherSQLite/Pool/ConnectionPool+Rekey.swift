@@ -47,8 +47,9 @@ extension ConnectionPool {
         _ = try? openWriter()
         throw error
       }
-      // The new connection is opened before the writer is closed: closing the last connection would copy
-      // the log into the file, and no pages could be verified at the same time.
+      // The new connection is opened before the writer is closed. As the last connection, the writer would
+      // copy the log into the file when it is closed. `verifyRekey` copies the log instead, and verifies
+      // pages while it does so.
       let opening = Result { try Connection.openingAfterRekey(file, gate) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil
@@ -125,7 +126,8 @@ extension ConnectionPool {
   func reopened(_ unlocked: UnlockedKey) throws -> Connection {
     let connection = try Connection.open(file, unlocked: unlocked, configuration: configuration.connection)
     try configuration.prepare(connection)
-    // A file that was replaced, or not replaced after all, may have left WAL mode.
+    // The file may have left WAL mode: another file may have replaced it, or a replacement may have failed
+    // after it had switched the mode.
     if let mode = configuration.journalMode { try connection.setJournalMode(mode) }
     if configuration.isFullSync { try connection.setFullSync(true) }
     return connection

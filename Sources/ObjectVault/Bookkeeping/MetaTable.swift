@@ -32,6 +32,9 @@ package struct MetaTable {
     case storeID
     /// Digests of the applied steps and of the model after them: see ``StateDigest``.
     case storeState = "standing"
+    /// The version of Unicode by which the indexes that ignore case or diacritics are sorted: see
+    /// ``FoldedIndexes``.
+    case foldVersion
     /// The copies that the store made of itself before steps: see ``KeptCopies``.
     case copies
 

@@ -167,7 +167,14 @@ extension ObjectContext {
   func complete(_ object: ManagedObject) throws {
     guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
     countFault(object.rowID, table: object.map?.table)
-    if object.overlay == nil, object.state == .loaded { return try load(object) }
+    if object.overlay == nil, object.state == .loaded {
+      let version = object.rowVersion
+      try load(object)
+      // The program has read values of the former version. If the row has another one by now, a save of
+      // this object finds the conflict; the next fetch of the row makes the object current.
+      if object.state == .loaded { object.rowVersion = version }
+      return
+    }
     guard try completePending(object, entity) else {
       throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
     }

@@ -83,7 +83,7 @@ extension ObjectContext {
   ///   such as `check`, and the types of values are not checked: `verify()` finds values of other types.
   ///
   /// Refused are statements that change the store's own tables, ids, versions, or the schema, and pragmas,
-  /// attached files and transactions.
+  /// attached files and transactions; and insertions with an id below 1 or with an unknown entity.
   /// - Parameter sql: One statement.
   /// - Returns: The number of rows that the statement itself changed.
   /// - Throws: ``StoreError/unsavedChanges`` while the context has unsaved changes;
@@ -108,9 +108,11 @@ extension ObjectContext {
       return count
     case .pooled(let pool):
       return try pool.withWriter { connection in
-        let (count, changed) = try connection.transaction(.immediate) {
-          try core.beginWriting(connection)
-          return try changeRows(sql, on: connection)
+        let (count, changed) = try naming(sql) {
+          try connection.transaction(.immediate) {
+            try core.beginWriting(connection)
+            return try changeRows(sql, on: connection)
+          }
         }
         core.reservedIDs.commit()
         adopt(changed)
@@ -138,21 +140,27 @@ extension ObjectContext {
           (text, versioned) = (raising, table)
         }
         return try connection.changedRows {
-          do {
-            count = try connection.execute(sql: text, SQLArguments(sql.values))
-          } catch SQLError.constraint(
-            let message, let code, _)
-          {
-            // With the text that the program wrote.
-            throw SQLError.constraint(message: message, extendedCode: code, sql: sql.text)
-          }
+          count = try naming(sql) { try connection.execute(sql: text, SQLArguments(sql.values)) }
         }
       }
     }
-    let changed = RowsChangedBySQL(
+    var changed = RowsChangedBySQL(
       changes, tables: count > 0 || !changes.isEmpty ? rules.tables : [], core.mapping)
+    if let reason = try changed.refusal(on: connection) {
+      throw StoreError.sqlRefused(sql: sql.text, reason: reason)
+    }
+    if rules.mayReplace { try changed.addReplaced(among: maps, on: connection) }
     try changed.finish(on: connection, versioned: versioned, core.reservedIDs)
     return (count, changed)
+  }
+
+  /// Runs `body`. An error of the engine has the text that the program wrote.
+  private func naming<Result>(_ sql: SQL, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch SQLError.constraint(let message, let code, _) {
+      throw SQLError.constraint(message: message, extendedCode: code, sql: sql.text)
+    } catch SQLError.engine(let code, let extendedCode, let message, _) {
+      throw SQLError.engine(code: code, extendedCode: extendedCode, message: message, sql: sql.text)
+    }
   }
 
   /// Discards what SQL has changed from the objects in memory.

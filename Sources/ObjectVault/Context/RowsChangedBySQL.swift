@@ -50,6 +50,49 @@ struct RowsChangedBySQL {
     return rows.count - 1
   }
 
+  // MARK: Refusals
+
+  /// Returns why inserted rows cannot be those of objects; nil if they can.
+  func refusal(on connection: Connection) throws -> String? {
+    for (root, changed) in rows {
+      let inserted = RowIDSet(changed.inserted).ids
+      // Ids below 1 are those of objects without a row.
+      if let lowest = inserted.first, lowest < 1 {
+        return "inserts a \(root.name) with the id \(lowest); the ids of objects are 1 or greater"
+      }
+      guard root.hasChildren else { continue }
+      let known = root.relatives.map(\.name)
+      for batch in inserted.chunked(500) {
+        let sql: SQL = """
+          SELECT \(EntityMapping.entityColumn) FROM \(root.table)
+          WHERE "id" IN (\(list: batch)) AND \(EntityMapping.entityColumn) NOT IN (\(list: known)) LIMIT 1
+          """
+        if let value = try connection.value(sql) {
+          let name = value.string.map { "\"\(shortened($0))\"" } ?? "of another type than text"
+          return "inserts an object of the entity \(name); the table \(root.name) has those of "
+            + known.joined(separator: ", ")
+        }
+      }
+    }
+    return nil
+  }
+
+  // MARK: Replaced rows
+
+  /// Adds the rows of a context's objects that no longer exist, although the engine reported no deletion:
+  /// REPLACE has deleted them.
+  mutating func addReplaced(among maps: IdentityMaps, on connection: Connection) throws {
+    for place in rows.indices {
+      let root = rows[place].root
+      let loaded = root.relatives.flatMap { maps[$0.index].all.map(\.rowID) }.filter { $0 > 0 }
+      for batch in loaded.chunked(500) {
+        let sql: SQL = "SELECT \"id\" FROM \(root.table) WHERE \"id\" IN (\(list: batch))"
+        let found = Set(try connection.rows(sql).compactMap { $0.first?.int64 })
+        rows[place].rows.deleted += batch.filter { !found.contains($0) }
+      }
+    }
+  }
+
   // MARK: Versions and ids
 
   /// Gives each changed row a new version, so that contexts that have read it notice the change, and
@@ -88,24 +131,36 @@ extension SQLScanner {
   /// Returns an UPDATE that also increases the version of each row; nil for any other statement.
   static func raisingVersions(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
-    var (depth, isUpdate) = (0, false)
+    var (depth, isUpdate, hasOtherTables) = (0, false, false)
+    /// The end of the word SET.
+    var place: Int?
+    /// The name before SET: the table, or its alias.
+    var table = ""
+    var former = ""
     while let piece = scanner.next() {
       switch piece.kind {
       case .other where scanner.sign(of: piece) == "(": depth += 1
       case .other where scanner.sign(of: piece) == ")": depth -= 1
       case .word where depth == 0:
-        switch scanner.text(piece.range).lowercased() {
-        case "insert", "replace", "delete", "select": return nil
+        let word = scanner.text(piece.range).lowercased()
+        switch word {
+        case "insert", "replace", "delete", "select": if place == nil { return nil }
         case "update": isUpdate = true
-        case "set" where isUpdate:
-          let column = quoted(RowVersions.column)
-          return scanner.text(0..<piece.range.upperBound) + " \(column) = \(column) + 1,"
-            + scanner.text(piece.range.upperBound..<scanner.bytes.count)
-        default: break
+        case "set" where isUpdate: place = place ?? piece.range.upperBound
+        // IS DISTINCT FROM names no table.
+        case "from" where former != "distinct": hasOtherTables = place != nil
+        // After it comes the name of an index.
+        case "indexed": if place == nil { return nil }
+        default: if place == nil { table = scanner.text(piece.range) }
         }
+        former = word
+      case .text where depth == 0 && place == nil: table = scanner.text(piece.range)
       case .word, .text, .comment, .other: break
       }
     }
-    return nil
+    guard let place else { return nil }
+    let column = quoted(RowVersions.column)
+    return scanner.text(0..<place) + " \(column) = \(hasOtherTables ? "\(table)." : "")\(column) + 1,"
+      + scanner.text(place..<scanner.bytes.count)
   }
 }

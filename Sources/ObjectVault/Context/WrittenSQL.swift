@@ -14,12 +14,22 @@ final class WrittenSQL {
   private(set) var tables: Set<String> = []
   /// The tables whose columns the statement itself updates.
   private(set) var updated: Set<String> = []
+  /// Whether the engine may delete rows without reporting them: those that REPLACE replaces, in the statement
+  /// or in a trigger.
+  private(set) var mayReplace: Bool
+  /// Whether the statement only explains another one.
+  private let isExplained: Bool
+  /// Whether the statement ends the transaction when it fails.
+  private let endsTransaction: Bool
   /// Whether the rules no longer apply, because the store itself has added to the statement.
   var isChecked = false
 
   /// - Parameter writes: Whether the statement is expected to write.
   init(_ sql: String, writes: Bool, _ mapping: SchemaMapping) {
     (self.sql, self.writes, self.mapping) = (sql, writes, mapping)
+    let words = SQLScanner.words(sql)
+    (mayReplace, isExplained) = (writes && words.contains("replace"), words.first == "explain")
+    endsTransaction = zip(words, words.dropFirst()).contains { $0 == "or" && $1 == "rollback" }
   }
 
   /// Checks a query, without running it.
@@ -32,6 +42,10 @@ final class WrittenSQL {
   func prepare(on connection: Connection) throws {
     do {
       let statement = try connection.prepare(sql: sql)
+      if endsTransaction {
+        throw refused("would end the transaction with OR ROLLBACK; without it, an error undoes the statement")
+      }
+      if writes, isExplained { throw refused("only explains a change, and makes none; remove EXPLAIN") }
       if writes, tables.isEmpty { throw refused("only reads, or changes nothing; use rows(_:)") }
       if !writes, !statement.isReadOnly { throw refused("is no query; use execute(_:) for a change") }
     } catch let error as SQLError {
@@ -51,7 +65,9 @@ final class WrittenSQL {
     case .function(let name):
       return ["sqlcipher_export", "load_extension"].contains(name.lowercased())
         ? deny("calls \(name), which a context does not run") : .allow
-    case .insert(let table): return write(table) ?? .allow
+    case .insert(let table):
+      if cause != nil { mayReplace = true }
+      return write(table) ?? .allow
     case .update(let table, let column): return update(table, column: column, cause)
     // The answer `ignore` to a deletion makes the engine delete, and report, each row: otherwise it may
     // empty the table without reports.
@@ -76,7 +92,11 @@ final class WrittenSQL {
     guard !table.lowercased().hasPrefix("sqlite_") else {
       return deny("changes the tables of the file; write a migration step")
     }
-    guard writes else { return deny("writes to \(table); use execute(_:)") }
+    guard writes else {
+      return deny(
+        isExplained
+          ? "explains a change; only queries can be explained here" : "writes to \(table); use execute(_:)")
+    }
     guard !OwnTables.own(table) else { return deny("writes to \(table), which belongs to the store itself") }
     tables.insert(table)
     return nil
@@ -84,10 +104,15 @@ final class WrittenSQL {
 
   private func update(_ table: String, column: String, _ cause: String?) -> AuthorizerAnswer {
     if let answer = write(table) { return answer }
-    guard cause == nil else { return .allow }
+    if cause != nil {
+      mayReplace = true
+      return .allow
+    }
     updated.insert(table)
-    guard mapping.entity(named: table) != nil,
-      ["id", RowVersions.column, EntityColumn.name].contains(column.lowercased())
+    // The engine calls the id ROWID if the statement names it by another of its names.
+    guard let entity = mapping.entity(named: table),
+      ["id", "rowid", RowVersions.column, EntityColumn.name].contains(column.lowercased()),
+      entity.slot(named: column) == nil
     else { return .allow }
     return deny("changes \(table).\(column), which belongs to the store; the id of an object never changes")
   }

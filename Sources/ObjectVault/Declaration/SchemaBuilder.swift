@@ -12,7 +12,7 @@ internal import CipherSQLite
 ///   .check(\.screenName, .length(0...64))
 /// ```
 public struct Entity<Object: ManagedObject>: EntityDeclaring {
-  private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []
+  private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool, comparing: StringOptions)] = []
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
   private var formerName: String?
 
@@ -26,16 +26,19 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   /// - Returns: The entity with the constraint.
   public func unique(_ paths: PartialKeyPath<Object>...) -> Self {
     var copy = self
-    copy.indexes.append((paths, true))
+    copy.indexes.append((paths, true, []))
     return copy
   }
 
   /// Adds an index.
-  /// - Parameter paths: The properties of the index, in its order.
+  /// - Parameters:
+  ///   - paths: The properties of the index, in its order.
+  ///   - options: What the index ignores in its String attributes: it serves comparisons and sorts with
+  ///     exactly these options. See ``AttributeOption/indexed(_:)``.
   /// - Returns: The entity with the index.
-  public func index(_ paths: PartialKeyPath<Object>...) -> Self {
+  public func index(_ paths: PartialKeyPath<Object>..., comparing options: StringOptions = []) -> Self {
     var copy = self
-    copy.indexes.append((paths, false))
+    copy.indexes.append((paths, false, options))
     return copy
   }
 
@@ -76,7 +79,7 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
       indexes: indexes.map { index in
         (
           properties: index.paths.map { KeyPathResolver.resolve($0, root: Object.self) },
-          isUnique: index.isUnique
+          isUnique: index.isUnique, comparing: index.comparing
         )
       },
       checks: checks.map {
@@ -95,7 +98,7 @@ public protocol EntityDeclaring {
 public struct EntityDeclaration {
   let type: ManagedObject.Type
   let formerName: String?
-  let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool)]
+  let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool, comparing: StringOptions)]
   let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
 
@@ -221,7 +224,8 @@ private struct SchemaCollector {
         name($0, of: entity.name, use: index.isUnique ? "a unique index" : "an index")
       }
       if names.count == index.properties.count {
-        entity.indexes.append(IndexDescription(properties: names, isUnique: index.isUnique))
+        entity.indexes.append(
+          IndexDescription(properties: names, isUnique: index.isUnique, comparing: index.comparing))
       }
     }
     var checks: [String: [CheckRule]] = [:]
@@ -267,6 +271,9 @@ private struct SchemaCollector {
         }
       }
       entity.attributes.append(attribute)
+      for case .foldedIndex(let comparing) in options {
+        entity.indexes.append(IndexDescription(properties: [property.name], comparing: comparing))
+      }
     case .relationship(let target, let number, let options, let inverse, let rule):
       var relationship = RelationshipDescription(
         name: property.name, destination: String(describing: target), isToMany: number != .one,

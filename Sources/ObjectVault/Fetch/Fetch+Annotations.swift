@@ -4,7 +4,7 @@ internal import CipherSQLite
 public import Foundation
 
 extension Fetch {
-  /// Returns a fetch of the objects with values that are computed of their members.
+  /// Returns a fetch of the objects with values that are computed from their members.
   ///
   /// ```swift
   /// let list = try context.fetch(Conversation.self)
@@ -28,7 +28,7 @@ extension Fetch {
   }
 }
 
-/// A fetch of objects with values that are computed of their members: see ``Fetch/annotated(with:)``.
+/// A fetch of objects with values that are computed from their members: see ``Fetch/annotated(with:)``.
 public struct AnnotatedFetch<Object: ManagedObject, each Value> {
   private(set) var fetch: Fetch<Object>
   let annotations: (repeat ObjectAnnotation<Object, each Value>)
@@ -104,7 +104,7 @@ extension Fetch {
 
 extension FetchBuilder {
   // The label is not `by:`: for a mistyped key path, the compiler would then report more than the name.
-  /// Sorts by a value that is computed of the members, after the keys given before.
+  /// Sorts by a value that is computed from the members, after the keys given before.
   ///
   /// ```swift
   /// let busiest = try context.fetch(Conversation.self)

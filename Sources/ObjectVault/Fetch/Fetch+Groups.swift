@@ -1,6 +1,7 @@
 // Aggregates of all objects of a fetch, and of groups of them.
 
 internal import CipherSQLite
+public import Foundation
 
 /// The aggregates of the objects that have the same key.
 public struct FetchGroup<Key, each Value> {
@@ -159,8 +160,10 @@ extension Fetch {
     having condition: GroupCondition<Object>? = nil
   ) throws -> [FetchGroup<ObjectID<Target>?, repeat each Value>] {
     let keys = ObjectID<Target>?.makeColumn(of: context.origin)
-    return try groups(of: [path.propertyNames], keys: [keys], repeat each aggregate, having: condition) {
-      index in
+    return try groups(
+      of: [.property(path.propertyNames)], keys: [keys], repeat each aggregate, having: condition
+    ) {
+      index, _ in
       keys.values.all[index]
     }
   }
@@ -186,8 +189,10 @@ extension Fetch {
     having condition: GroupCondition<Object>? = nil
   ) throws -> [FetchGroup<Key, repeat each Value>] {
     let keys = Key.makeColumn(of: context.origin)
-    return try groups(of: [path.propertyNames], keys: [keys], repeat each aggregate, having: condition) {
-      index in
+    return try groups(
+      of: [.property(path.propertyNames)], keys: [keys], repeat each aggregate, having: condition
+    ) {
+      index, _ in
       keys.values.all[index]
     }
   }
@@ -207,9 +212,10 @@ extension Fetch {
     let origin = context.origin
     let (one, two) = (First.makeColumn(of: origin), Second.makeColumn(of: origin))
     return try groups(
-      of: [first.propertyNames, second.propertyNames], keys: [one, two], repeat each aggregate,
+      of: [.property(first.propertyNames), .property(second.propertyNames)], keys: [one, two],
+      repeat each aggregate,
       having: condition
-    ) { index in (one.values.all[index], two.values.all[index]) }
+    ) { index, _ in (one.values.all[index], two.values.all[index]) }
   }
 
   /// Returns aggregates of the objects that have the same values of three properties.
@@ -229,9 +235,11 @@ extension Fetch {
     let (one, two) = (First.makeColumn(of: origin), Second.makeColumn(of: origin))
     let three = Third.makeColumn(of: origin)
     return try groups(
-      of: [first.propertyNames, second.propertyNames, third.propertyNames], keys: [one, two, three],
+      of: [
+        .property(first.propertyNames), .property(second.propertyNames), .property(third.propertyNames),
+      ], keys: [one, two, three],
       repeat each aggregate, having: condition
-    ) { index in (one.values.all[index], two.values.all[index], three.values.all[index]) }
+    ) { index, _ in (one.values.all[index], two.values.all[index], three.values.all[index]) }
   }
 
   /// Returns aggregates of the objects that have the same value of a property that is named by a text.
@@ -255,7 +263,63 @@ extension Fetch {
   ) throws -> [FetchGroup<Key, repeat each Value>] {
     try check(path.pathNames, isReadAs: type)
     let keys = Key.makeColumn(of: context.origin)
-    return try groups(of: [path.pathNames], keys: [keys], repeat each aggregate, having: condition) { index in
+    return try groups(of: [.property(path.pathNames)], keys: [keys], repeat each aggregate, having: condition)
+    { index, _ in
+      keys.values.all[index]
+    }
+  }
+
+  // MARK: Groups by the calendar
+
+  /// Returns aggregates of the objects whose dates are in the same day, week, month or year.
+  ///
+  /// ```swift
+  /// let months = try context.fetch(Message.self)
+  ///   .grouped(byStartOf: .month, of: \.sentAt, in: .current, .count)
+  /// let counts = months.map { ($0.key, $0.values) }
+  /// ```
+  ///
+  /// The groups are in ascending order. Periods without objects are not included. All rows are read: an
+  /// index of the date does not serve.
+  /// - Parameters:
+  ///   - period: The kind of the period.
+  ///   - path: The date.
+  ///   - zone: The time zone in which the period begins.
+  ///   - aggregate: The aggregates.
+  ///   - condition: The condition that a group must satisfy to be returned; nil for all groups.
+  /// - Returns: The groups, whose keys are the beginnings of the periods.
+  /// - Throws: ``StoreError/sumTooLarge(entity:property:)``; the errors of `values(_:)`.
+  public func grouped<each Value>(
+    byStartOf period: CalendarPeriod, of path: KeyPath<Object, Date>, in zone: TimeZone = .gmt,
+    _ aggregate: repeat Aggregate<Object, each Value>, having condition: GroupCondition<Object>? = nil
+  ) throws -> [FetchGroup<Date, repeat each Value>] {
+    let keys = Date.makeColumn(of: context.origin)
+    let start = try PredicateOperand.start(of: period, with: path.propertyNames, in: zone)
+    return try groups(of: [start], keys: [keys], repeat each aggregate, having: condition) { index, stored in
+      guard stored[0].isNull else { return keys.values.all[index] }
+      throw StoreError.propertyMisused(
+        entity: request.entityName, property: try path.propertyNames.joined(separator: "."),
+        reason: "has a date that is thousands of years away, which has no \(period.rawValue)")
+    }
+  }
+
+  /// Returns aggregates of the objects whose dates are in the same day, week, month or year. Objects
+  /// without a date are a group, whose key is nil, with those whose date is thousands of years away.
+  /// - Parameters:
+  ///   - period: The kind of the period.
+  ///   - path: The date, which may be nil.
+  ///   - zone: The time zone in which the period begins.
+  ///   - aggregate: The aggregates.
+  ///   - condition: The condition that a group must satisfy to be returned; nil for all groups.
+  /// - Returns: The groups, whose keys are the beginnings of the periods.
+  /// - Throws: ``StoreError/sumTooLarge(entity:property:)``; the errors of `values(_:)`.
+  public func grouped<each Value>(
+    byStartOf period: CalendarPeriod, of path: KeyPath<Object, Date?>, in zone: TimeZone = .gmt,
+    _ aggregate: repeat Aggregate<Object, each Value>, having condition: GroupCondition<Object>? = nil
+  ) throws -> [FetchGroup<Date?, repeat each Value>] {
+    let keys = Date?.makeColumn(of: context.origin)
+    let start = try PredicateOperand.start(of: period, with: path.propertyNames, in: zone)
+    return try groups(of: [start], keys: [keys], repeat each aggregate, having: condition) { index, _ in
       keys.values.all[index]
     }
   }
@@ -278,14 +342,14 @@ extension Fetch {
   }
 
   private func groups<Key, each Value>(
-    of paths: [[String]], keys: [any CollectedColumn], _ aggregate: repeat Aggregate<Object, each Value>,
-    having condition: GroupCondition<Object>?, key: (_ index: Int) -> Key
+    of keyValues: [PredicateOperand], keys: [any CollectedColumn],
+    _ aggregate: repeat Aggregate<Object, each Value>,
+    having condition: GroupCondition<Object>?, key: (_ index: Int, _ stored: [SQLValue]) throws -> Key
   ) throws -> [FetchGroup<Key, repeat each Value>] {
     var aggregates: [AggregateColumn] = []
     for aggregate in repeat each aggregate { aggregates.append(try aggregate.column.get()) }
     // A selection without aggregates would not be one of groups.
     let columns = aggregates.isEmpty ? [AggregateColumn(function: .count, value: nil)] : aggregates
-    let keyValues = paths.map { PredicateOperand.property($0) }
     let rows = try rows(
       ColumnSelection(
         columns: keyValues.map { .value($0) } + columns.map { .aggregate($0) }, grouping: keyValues,
@@ -293,11 +357,11 @@ extension Fetch {
     var groups: [FetchGroup<Key, repeat each Value>] = []
     for (index, row) in rows.enumerated() {
       for (column, value) in zip(keys, row) { column.takeValue(value) }
-      var reader = AggregateReader(row.dropFirst(paths.count), aggregates, entity: request.entityName)
+      var reader = AggregateReader(row.dropFirst(keyValues.count), aggregates, entity: request.entityName)
       // Not by a local tuple of values, on which the compiler of Swift 6.3 crashes.
-      groups.append(FetchGroup(key: key(index), values: (repeat try reader.next(each aggregate))))
+      groups.append(FetchGroup(key: try key(index, row), values: (repeat try reader.next(each aggregate))))
     }
-    for (path, column) in zip(paths, keys) { note(path, column) }
+    for (value, column) in zip(keyValues, keys) { if let path = value.names { note(path, column) } }
     return groups
   }
 
@@ -331,5 +395,17 @@ private struct AggregateReader {
     throw StoreError.propertyMisused(
       entity: entity, property: column?.property ?? "id",
       reason: "has values that cannot be read as \(Value.self)")
+  }
+}
+
+extension PredicateOperand {
+  /// The beginning of the period with the date at the end of a path.
+  fileprivate static func start(
+    of period: CalendarPeriod, with names: [String], in zone: TimeZone
+  ) -> PredicateOperand {
+    let name = "\(period.rawValue) \(zone.identifier)"
+    return .call(
+      .periodStart,
+      [.property(names), .value(PredicateValue(type: .string, stored: .text(name)))])
   }
 }

@@ -97,7 +97,7 @@ extension Fetch {
   private func current(_ cursor: PageCursor<Object>) -> PageCursor<Object> {
     let rank = { (id: Int64) in IDOrder.rank(id < 0 ? context.settledIDs.final(id) ?? id : id) }
     let values = zip(cursor.sort, cursor.values).map { key, value in
-      guard key.value.names?.last == "id", case .integer(let id) = value.stored else { return value }
+      guard key.value.isID, case .integer(let id) = value.stored else { return value }
       return PredicateValue(type: .int, stored: .integer(rank(id)))
     }
     return PageCursor(sort: cursor.sort, values: values, id: rank(cursor.id))

@@ -11,6 +11,8 @@ struct MissingIndexSearch {
     let path: [String]
     /// Whether the condition is an equality: then further properties may follow in the index.
     let isEqual: Bool
+    /// What the comparison ignores.
+    let options: StringOptions
   }
 
   /// The entity that paths begin at, and the names that are put before each path.
@@ -59,47 +61,83 @@ struct MissingIndexSearch {
     let chosen = chosen(for: table)
     guard let first = chosen.first else { return .none }
     let own = chosen.filter { $0.entity === first.entity }
-    let equal = unique(own.filter(\.isEqual).map(\.name))
-    let ranges = unique(own.filter { !$0.isEqual }.map(\.name)).filter { !equal.contains($0) }
-    guard !equal.isEmpty else { return result(first.entity, Array(ranges.prefix(1))) }
-    let order = first.entity === entity ? sortedNames?.filter { !equal.contains($0) } : nil
+    // An index ignores the same in all of its Strings; it does not matter for other properties.
+    let strings = own.filter { isString($0.name, $0.entity) }
+    let options = strings.first?.options ?? []
+    let fitting = own.filter { $0.options == options || !isString($0.name, $0.entity) }
+    let equal = unique(fitting.filter(\.isEqual).map(\.name))
+    let ranges = unique(fitting.filter { !$0.isEqual }.map(\.name)).filter { !equal.contains($0) }
+    guard !equal.isEmpty else { return result(of: first.entity, Array(ranges.prefix(1)), comparing: options) }
+    let sorted = first.entity === entity ? sortedBy : nil
+    let order = sorted.flatMap { sorted in
+      strings.isEmpty || sorted.options == nil || sorted.options == options
+        ? sorted.names.filter { !equal.contains($0) } : nil
+    }
+    let all = strings.isEmpty ? sorted?.options ?? [] : options
     // If any index begins with one of the properties, the engine could have used it.
-    if equal.contains(where: { isIndexed([$0], first.entity) }) { return .unused }
-    return result(first.entity, equal + (order?.isEmpty == false ? order ?? [] : Array(ranges.prefix(1))))
+    if equal.contains(where: { isIndexed([$0], of: first.entity, comparing: options) }) { return .unused }
+    guard let order, !order.isEmpty else {
+      return result(of: first.entity, equal + ranges.prefix(1), comparing: options)
+    }
+    return result(of: first.entity, equal + order, comparing: all)
+  }
+
+  private func isString(_ name: String, _ entity: EntityMapping) -> Bool {
+    entity.slot(named: name).flatMap { entity.slots[$0].attribute?.type } == .string
   }
 
   /// Returns the index that has the fetched rows in order.
   var indexForOrder: Result {
-    guard let names = sortedNames, !names.isEmpty else { return .none }
-    let own = candidates.filter { $0.entity === entity && $0.path.count == 1 && $0.isEqual }
+    guard let sorted = sortedBy, !sorted.names.isEmpty else { return .none }
+    let own = candidates.filter { candidate in
+      candidate.entity === entity && candidate.path.count == 1 && candidate.isEqual
+        && (candidate.options == sorted.options ?? candidate.options || !isString(candidate.name, entity))
+    }
     let equal = unique(own.map(\.name))
-    return result(entity, equal + names.filter { !equal.contains($0) })
+    return result(
+      of: entity, equal + sorted.names.filter { !equal.contains($0) },
+      comparing: sorted.options ?? own.first { isString($0.name, entity) }?.options ?? [])
   }
 
-  private func result(_ entity: EntityMapping, _ names: [String]) -> Result {
+  private func result(of entity: EntityMapping, _ names: [String], comparing options: StringOptions) -> Result
+  {
     if names.isEmpty { return .none }
-    if isIndexed(names, entity) { return .unused }
-    return .missing(.init(entity: entity.name, properties: names))
+    let options = names.contains { isString($0, entity) } ? options : []
+    if isIndexed(names, of: entity, comparing: options) { return .unused }
+    return .missing(.init(entity: entity.name, properties: names, comparing: options))
   }
 
-  /// The names that an index would have for the order; nil if none can have it.
-  private var sortedNames: [String]? {
+  /// The names that an index would have for the order, and what its Strings ignore, nil if none of them is
+  /// a String; nil if no index can have the order.
+  private var sortedBy: (names: [String], options: StringOptions?)? {
     let keys = sort.last?.value == .objectID ? sort.dropLast() : sort[...]
     guard Set(sort.map(\.isDescending)).count <= 1 else { return nil }
     var names: [String] = []
+    var options: StringOptions?
     for key in keys {
       guard let path = key.value.names, path.count == 1, let slot = entity.slot(named: path[0]),
-        entity.slots[slot].columnName != nil, key.options.isEmpty, !key.nilIsGreatest
+        entity.slots[slot].columnName != nil, !key.nilIsGreatest
       else { return nil }
+      if isString(path[0], entity) {
+        guard options == nil || options == key.options else { return nil }
+        options = key.options
+      }
       names.append(path[0])
     }
-    return names
+    return (names, options)
   }
 
-  /// Returns whether the schema has an index that begins with the names.
-  private func isIndexed(_ names: [String], _ entity: EntityMapping) -> Bool {
-    if names.count == 1, let slot = entity.slot(named: names[0]) { return entity.isIndexed(slot) }
-    return entity.description.indexes.contains { $0.properties.starts(with: names) }
+  /// Returns whether the schema has an index that begins with the names, and ignores this.
+  private func isIndexed(_ names: [String], of entity: EntityMapping, comparing options: StringOptions)
+    -> Bool
+  {
+    let hasStrings = names.contains { isString($0, entity) }
+    if names.count == 1, options.isEmpty || !hasStrings, let slot = entity.slot(named: names[0]) {
+      return entity.isIndexed(slot)
+    }
+    return entity.description.indexes.contains { index in
+      index.properties.starts(with: names) && (index.comparing == options || !hasStrings)
+    }
   }
 
   private func chosen(for table: EntityMapping) -> [Candidate] {
@@ -118,16 +156,16 @@ struct MissingIndexSearch {
     switch node {
     case .and(let parts): for part in parts { collect(part) }
     case .truth(let operand): add(operand, isEqual: true)
-    case .comparison(let left, let comparison, let right, let options) where options.isEmpty:
-      if isConstant(right) { add(left, compared: comparison) }
-      if isConstant(left), let flipped = comparison.entry.flipped { add(right, compared: flipped) }
+    case .comparison(let left, let comparison, let right, let options):
+      if isConstant(right) { add(left, compared: comparison, options) }
+      if isConstant(left), let flipped = comparison.entry.flipped { add(right, compared: flipped, options) }
     case .between(let operand, let low, let high):
       if isConstant(low), isConstant(high) { add(operand, isEqual: false) }
-    case .isIn(let operand, let list, let options) where options.isEmpty:
+    case .isIn(let operand, let list, let options):
       // Not as an equality: an index has the rows of several values in no common order.
-      if list.allSatisfy(isConstant) { add(operand, isEqual: false) }
+      if list.allSatisfy(isConstant) { add(operand, isEqual: false, options) }
     case .quantified(.any, let path, let inner): collect(path, inner)
-    case .constant, .or, .not, .comparison, .isIn, .quantified: break
+    case .constant, .or, .not, .quantified: break
     }
   }
 
@@ -159,15 +197,19 @@ struct MissingIndexSearch {
     }
   }
 
-  private mutating func add(_ operand: PredicateOperand, compared comparison: ComparisonOperator) {
+  private mutating func add(
+    _ operand: PredicateOperand, compared comparison: ComparisonOperator, _ options: StringOptions
+  ) {
     switch comparison {
-    case .equal: add(operand, isEqual: true)
-    case .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith: add(operand, isEqual: false)
+    case .equal: add(operand, isEqual: true, options)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith: add(operand, isEqual: false, options)
     case .notEqual, .contains, .endsWith, .like, .matches: break
     }
   }
 
-  private mutating func add(_ operand: PredicateOperand, isEqual: Bool) {
+  private mutating func add(
+    _ operand: PredicateOperand, isEqual: Bool, _ options: StringOptions = []
+  ) {
     guard case .path(let path) = operand, let scope = scopes.last, path.depth == scopes.count - 1 else {
       return
     }
@@ -179,7 +221,8 @@ struct MissingIndexSearch {
       if index == names.count - 1 {
         guard place.slots[slot].columnName != nil else { return }
         return candidates.append(
-          Candidate(entity: place, name: name, path: scope.path + names, isEqual: isEqual))
+          Candidate(
+            entity: place, name: name, path: scope.path + names, isEqual: isEqual, options: options))
       }
       guard let relationship = place.slots[slot].relationship, !relationship.isToMany else { return }
       place = relationship.destination

@@ -1,9 +1,9 @@
-// What a fetch computes of each object's members, to return it beside the object or to sort by it.
+// What a fetch computes from each object's members, to return it beside the object or to sort by it.
 
 internal import CipherSQLite
 public import Foundation
 
-/// A value that is computed of the members of a to-many, such as their number: see
+/// A value that is computed from the members of a to-many, such as their number: see
 /// ``Fetch/annotated(with:)`` and `sorted(byMembers:_:)`.
 ///
 /// nil is no value: it is not added, and neither a minimum nor a maximum.
@@ -14,16 +14,19 @@ public struct ObjectAnnotation<Object: ManagedObject, Value> {
   let read: (_ stored: [SQLValue], ObjectContext) throws -> [Value]
 }
 
-/// What is computed of members.
+/// What is computed from members.
 struct AnnotationSource {
   enum Kind {
-    /// A function of a property of the members; of the members themselves if it has no names.
+    /// A function of a property of the members, to which the names lead; without names, of the members
+    /// themselves.
     case function(CollectionFunction, [String])
     /// The first member in an order.
     case first(SortKey)
   }
 
   let members: [String]
+  /// The class of the members.
+  let memberType: ManagedObject.Type
   let kind: Kind
   var condition: FetchCondition?
 
@@ -47,12 +50,13 @@ struct AnnotationSource {
 extension ObjectAnnotation {
   private init(
     _ kind: () throws -> AnnotationSource.Kind, of members: PartialKeyPath<Object>,
+    class memberType: ManagedObject.Type,
     where condition: (format: String?, arguments: [Any?]),
     read: @escaping (_ stored: [SQLValue], ObjectContext) throws -> [Value]
   ) {
     source = Result {
       AnnotationSource(
-        members: try members.propertyNames, kind: try kind(),
+        members: try members.propertyNames, memberType: memberType, kind: try kind(),
         condition: try condition.format.map { try FetchCondition(format: $0, condition.arguments) })
     }
     self.read = read
@@ -70,6 +74,13 @@ extension ObjectAnnotation {
     ObjectAnnotation(
       source: Result {
         var source = try source.get()
+        // A predicate of another class would be about properties of the same names.
+        guard source.memberType is Member.Type else {
+          throw StoreError.predicate(
+            PredicateError(
+              "the condition is on objects of \(Member.self), but \(source.members.joined(separator: ".")) "
+                + "has objects of \(source.memberType)"))
+        }
         let added = try PredicateTemplate.condition(of: predicate)
         source.condition =
           source.condition.map { first in
@@ -88,15 +99,19 @@ extension ObjectAnnotation {
     read: @escaping (SQLValue) -> Value?
   ) {
     self.init(
-      { .function(function, try property?.propertyNames ?? []) }, of: members, where: condition
+      { .function(function, try property?.propertyNames ?? []) }, of: members, class: Member.self,
+      where: condition
     ) { stored, _ in
       try stored.map { value in
-        guard let value = read(value) else {
-          // The engine has NULL for a sum beyond the range of its type.
-          throw StoreError.sumTooLarge(
-            entity: "\(Member.self)", property: try property?.propertyNames.joined(separator: ".") ?? "id")
-        }
-        return value
+        if let read = read(value) { return read }
+        let (entity, property) = (
+          "\(Member.self)", try property?.propertyNames.joined(separator: ".") ?? "id"
+        )
+        // The engine has NULL for a sum beyond the range of its type.
+        guard !value.isNull else { throw StoreError.sumTooLarge(entity: entity, property: property) }
+        throw StoreError.propertyMisused(
+          entity: entity, property: property,
+          reason: "has a value in the file that its type does not have; verify() finds the objects")
       }
     }
   }
@@ -107,14 +122,16 @@ extension ObjectAnnotation {
   ) where Value == Member? {
     self.init(
       { .first(SortKey(value: .property(try property.propertyNames), isDescending: isDescending)) },
-      of: members, where: condition
+      of: members, class: Member.self, where: condition
     ) { stored, context in
       let fetch = context.fetch(Member.self)
       let ids = stored.compactMap(\.int64)
       let found = try fetch.objects(withIDs: Array(Set(ids)).sorted())
       let objects = try fetch.finished(found.map(\.object))
       let byID = Dictionary(zip(found.map(\.id), objects), uniquingKeysWith: { first, _ in first })
-      return stored.map { $0.int64.flatMap { byID[$0] } }
+      // Without the pending changes, a member that was deleted in the context is still one of the members.
+      let map = context.maps[try fetch.known().index]
+      return stored.map { $0.int64.flatMap { byID[$0] ?? map.find($0) as? Member } }
     }
   }
 }
@@ -281,7 +298,8 @@ extension ObjectAnnotation {
   ///
   /// nil is less than all values. Of members with equal values, it is the one with the highest id.
   ///
-  /// An index of the to-one of the members followed by the property finds it by one search.
+  /// With an index over the inverse and the property, such as
+  /// `Entity(Message.self).index(\.conversation, \.sentAt)`, the engine finds the member by one search.
   /// - Parameters:
   ///   - members: The to-many.
   ///   - property: The property, also through to-ones.

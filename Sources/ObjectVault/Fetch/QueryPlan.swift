@@ -56,18 +56,24 @@ public struct QueryPlan: Sendable, Hashable {
     public let entity: String
     /// The properties, in the order of the index.
     public let properties: [String]
+    /// What the index ignores in its String attributes.
+    public let comparing: StringOptions
 
     /// The line that declares the index in Swift: the declaration of an attribute, to which its type is to
     /// be added, or an entity of the schema.
     public var schemaLine: String {
+      let options = comparing.isEmpty ? nil : comparing.swiftText
       guard properties.count == 1 else {
-        return "Entity(\(entity).self).index(\(properties.map { "\\.\($0)" }.joined(separator: ", ")))"
+        let paths = properties.map { "\\.\($0)" }.joined(separator: ", ")
+        return "Entity(\(entity).self).index(\(paths)\(options.map { ", comparing: \($0)" } ?? ""))"
       }
-      return "@Attribute(.indexed) var \(properties[0])"
+      return "@Attribute(.indexed\(options.map { "(\($0))" } ?? "")) var \(properties[0])"
     }
 
     /// The operation of a migration step that adds the index.
-    public var migrationLine: String { "add index \(entity)(\(properties.joined(separator: ", ")))" }
+    public var migrationLine: String {
+      "add index \(entity)\(IndexDescription(properties: properties, comparing: comparing).text)"
+    }
   }
 
   /// Something that makes a fetch slow.

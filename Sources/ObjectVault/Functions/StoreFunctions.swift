@@ -1,9 +1,9 @@
-// The SQL functions and the collation that compiled predicates and decimal columns use.
+// The SQL functions and collations that compiled predicates, decimal columns and indexes use.
 
 package import CipherSQLite
 
 package enum StoreFunctions {
-  /// Registers the functions and the collation on a connection of a store.
+  /// Registers the functions and collations on a connection of a store.
   /// - Parameters:
   ///   - connection: The connection.
   ///   - matchLimit: The time that a MATCHES may take for one text, in seconds.
@@ -74,6 +74,12 @@ package enum StoreFunctions {
     try connection.registerPendingRows()
     try unsafe connection.register(collation: "vault_decimal") { left, right in
       unsafe ValueArithmetic.compareDecimals(left, with: right)
+    }
+    for options in StringOptions.folding {
+      guard let name = options.collation else { continue }
+      try unsafe connection.register(collation: name) { left, right in
+        unsafe Folding.compare(left, with: right, options)
+      }
     }
   }
 }

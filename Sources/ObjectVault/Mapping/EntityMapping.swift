@@ -141,7 +141,17 @@ package final class EntityMapping: @unchecked Sendable {
     let info = slots[slot]
     if info.relationship != nil { return true }
     return info.attribute.map { $0.isUnique || $0.isIndexed } == true
-      || description.indexes.contains { $0.properties.first == info.name }
+      || description.indexes.contains { $0.properties.first == info.name && isExact($0, slot) }
+  }
+
+  /// Returns whether an index compares a property exactly: it ignores case or diacritics in Strings only.
+  private func isExact(_ index: IndexDescription, _ slot: Int) -> Bool {
+    index.comparing.isEmpty || slots[slot].attribute?.type != .string
+  }
+
+  /// Returns whether an index of a String attribute ignores exactly this.
+  func isIndexed(_ name: String, comparing options: StringOptions) -> Bool {
+    description.indexes.contains { $0.comparing == options && $0.properties.contains(name) }
   }
 
   /// Returns whether an index contains all of the properties, so that their values can be read without
@@ -156,8 +166,10 @@ package final class EntityMapping: @unchecked Sendable {
   /// slots between `first` and it are in `isEqual`, the slots that the condition restricts to one value.
   func slots(indexedAfter first: Int, where isEqual: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
-    for index in description.indexes where index.properties.first == slots[first].name {
+    for index in description.indexes
+    where index.properties.first == slots[first].name && isExact(index, first) {
       for slot in index.properties.dropFirst().compactMap(slot(named:)) {
+        guard isExact(index, slot) else { break }
         found.insert(slot)
         guard isEqual.contains(slot) else { break }
       }

@@ -93,8 +93,13 @@ extension Schema {
     let all = flattened(entity)
     for index in entity.indexes {
       let columns = index.properties.map { all.relationship(named: $0)?.columnName ?? $0 }
+      let collations = index.properties.map { name in
+        all.attribute(named: name)?.type == .string ? index.comparing.collation : nil
+      }
       table.indexes.append(
-        Self.index(of: entity.name, over: index.properties, columns: columns, isUnique: index.isUnique))
+        TableInfo.Index(
+          name: Self.indexName(of: entity.name, index), columns: columns, collations: collations,
+          isUnique: index.isUnique))
     }
   }
 
@@ -118,6 +123,14 @@ extension Schema {
 
   static func indexName(of entity: String, over properties: [String], isUnique: Bool) -> String {
     "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))"
+  }
+
+  /// Returns the name of a declared index. Indexes over the same properties that compare differently have
+  /// different names.
+  static func indexName(of entity: String, _ index: IndexDescription) -> String {
+    let name = indexName(of: entity, over: index.properties, isUnique: index.isUnique)
+    guard let collation = index.comparing.collation else { return name }
+    return "ix\(collation.dropFirst("vault_fold_".count))" + name.dropFirst(2)
   }
 
   static func targetIndexName(_ join: String) -> String { "ix_\(join)_target" }

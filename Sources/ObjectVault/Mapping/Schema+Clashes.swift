@@ -56,7 +56,7 @@ extension Schema {
     let new = all.subtracting(former.fileNames(isAsked))
     guard !new.isEmpty else { return false }
     // All names of an entity begin with the entity's name, after the prefix of an index.
-    let asked = new.map { $0[...] } + new.filter(Self.isIndexName).map { $0.dropFirst(3) }
+    let asked = new.map { $0[...] } + new.filter(Self.isIndexName).map { $0.drop { $0 != "_" }.dropFirst() }
     return entities.contains { entity in
       guard !isAsked(entity) else { return false }
       let name = entity.name.lowercased()
@@ -65,7 +65,9 @@ extension Schema {
     }
   }
 
-  private static func isIndexName(_ name: String) -> Bool { name.hasPrefix("ix_") || name.hasPrefix("ux_") }
+  private static func isIndexName(_ name: String) -> Bool {
+    ["ix_", "ux_", "ixc_", "ixd_", "ixcd_"].contains(where: name.hasPrefix)
+  }
 
   /// Returns the names of the tables, indexes and join tables of some entities, in lower case.
   private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
@@ -113,7 +115,7 @@ extension Schema {
       Self.indexName(of: entity.name, over: [$0.name], isUnique: $0.isUnique)
     }
       + ownIndexNames(ofToOnesOf: entity)
-      + entity.indexes.map { Self.indexName(of: entity.name, over: $0.properties, isUnique: $0.isUnique) }
+      + entity.indexes.map { Self.indexName(of: entity.name, $0) }
       + (entity.parent == nil && parents.contains(entity.name)
         ? [Self.indexName(of: entity.name, over: [EntityColumn.name], isUnique: false)] : [])
   }

@@ -63,9 +63,11 @@ extension TableInfo {
 
   func indexSQL(_ index: Index) -> String {
     let unique: SQL = index.isUnique ? "UNIQUE " : ""
-    let columns = SQL.names(index.columns.map { SQLName($0) })
+    let columns = zip(index.columns, index.collations).map { column, collation -> SQL in
+      collation.map { "\(identifier: column) COLLATE \(written: $0)" } ?? "\(identifier: column)"
+    }
     let sql: SQL =
-      "CREATE \(unique)INDEX \(identifier: index.name) ON \(identifier: name) (\(columns))"
+      "CREATE \(unique)INDEX \(identifier: index.name) ON \(identifier: name) (\(SQL.joined(columns)))"
     return sql.text
   }
 }

@@ -9,6 +9,7 @@ extension AttributeType {
     case .text: self = .string
     case .integer: self = .int
     case .number: self = .double
+    case .date: self = .date
     case nil: return nil
     }
   }

@@ -6,11 +6,31 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// The attribute has an index, for predicates and sorting.
   case indexed
+  /// As ``indexed(_:)``.
+  case foldedIndex(StringOptions)
   /// The attribute had another name in an earlier version.
   ///
   /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute
   /// and add the new one.
   case renamed(from: String)
+
+  /// The attribute, a String, has an index for comparisons and sorts that ignore case, diacritics or both.
+  ///
+  /// ```swift
+  /// @Attribute(.indexed(.caseInsensitive)) var title: String
+  /// ```
+  ///
+  /// It serves only conditions and sorts with exactly the same options. The index in the example serves
+  /// `title BEGINSWITH[c] 'a'`, `title ==[c] 'a'`, `title IN[c] {…}`,
+  /// `sorted(by: \.title, comparing: .caseInsensitive)` and pages of this order. Together with
+  /// ``indexed``, the attribute has two indexes. Each comparison inside the index folds both texts, so
+  /// that an insertion costs more than with ``indexed``.
+  ///
+  /// The index uses a collation of the store, so SQL keeps it correct, too. A program without the
+  /// collation, such as the sqlcipher shell, is refused when it writes to the attribute: see
+  /// <doc:swift-and-sql>.
+  /// - Parameter options: What the index ignores.
+  public static func indexed(_ options: StringOptions) -> AttributeOption { .foldedIndex(options) }
 }
 
 /// An option of a relationship.

@@ -69,7 +69,7 @@ public struct RawObject: Sendable {
     RawObject(.trigger, name, sql: sql)
   }
 
-  /// Returns an index that ``Entity/index(_:)`` cannot express.
+  /// Returns an index that ``Entity/index(_:comparing:)`` cannot express.
   /// - Parameters:
   ///   - name: The index's name in the file.
   ///   - unique: Whether the index is unique.

@@ -181,6 +181,19 @@ extension Schema {
     return ancestors(of: entity).first { $0.name == back.destination }?.name
   }
 
+  /// Returns why an index cannot ignore what it is declared to ignore; nil if it can.
+  private func comparisonFault(of index: IndexDescription, _ entity: EntityDescription) -> String? {
+    guard !index.comparing.isEmpty else { return nil }
+    if index.isUnique { return "a unique index compares texts exactly; declare two indexes" }
+    guard StringOptions.folding.contains(index.comparing) else {
+      return "an index can ignore case and diacritics, and nothing else"
+    }
+    guard index.properties.contains(where: { entity.attribute(named: $0)?.type == .string }) else {
+      return "none of its properties is a String, so the index cannot ignore case or diacritics"
+    }
+    return nil
+  }
+
   private func indexFaults(of entity: EntityDescription) -> [SchemaFault] {
     entity.indexes.flatMap { index -> [SchemaFault] in
       if index.properties.isEmpty { return [.emptyIndex(entity: entity.name)] }
@@ -190,6 +203,11 @@ extension Schema {
       }
       if unknown.isEmpty, !index.properties.contains(where: entity.declares) {
         return [.inheritedIndex(entity: entity.name, properties: index.properties)]
+      }
+      if unknown.isEmpty, let reason = comparisonFault(of: index, all) {
+        return [
+          .badOption(entity: entity.name, property: index.properties.joined(separator: ", "), reason: reason)
+        ]
       }
       return unknown.map { name in
         guard let relationship = all.relationship(named: name), relationship.isLookedUp else {

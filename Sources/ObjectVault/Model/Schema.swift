@@ -115,7 +115,7 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
     var kept: [IndexDescription] = []
     for index in indexes where !kept.contains(index) {
-      let only = index.properties.count == 1 ? index.properties[0] : nil
+      let only = index.properties.count == 1 && index.comparing.isEmpty ? index.properties[0] : nil
       if let only, let place = attributes.firstIndex(where: { $0.name == only }) {
         let (isUnique, isIndexed) = (attributes[place].isUnique, attributes[place].isIndexed)
         if index.isUnique ? isUnique : isIndexed { continue }
@@ -275,16 +275,44 @@ extension RelationshipDescription: Codable {
 }
 
 /// An index over one or more properties of an entity.
-public struct IndexDescription: Sendable, Hashable, Codable {
+public struct IndexDescription: Sendable, Hashable {
   /// The names of the attributes and to-one relationships, in order.
   public var properties: [String]
   /// Whether no two objects may have the same values in all of the properties.
   public var isUnique: Bool
+  /// What the index ignores in its String attributes: it serves comparisons and sorts with these options,
+  /// and no others. Not together with `isUnique`.
+  public var comparing: StringOptions
 
   /// Creates an index. Each parameter is described at the property of its name.
-  public init(properties: [String], isUnique: Bool = false) {
+  public init(properties: [String], isUnique: Bool = false, comparing: StringOptions = []) {
     self.properties = properties
     self.isUnique = isUnique
+    self.comparing = comparing
+  }
+}
+
+extension IndexDescription: Codable {
+  private enum CodingKeys: String, CodingKey { case properties, isUnique, comparing }
+
+  /// Decodes what ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      properties: try container.decode([String].self, forKey: .properties),
+      isUnique: try container.decode(Bool.self, forKey: .isUnique),
+      comparing: try container.decodeIfPresent(StringOptions.self, forKey: .comparing) ?? [])
+  }
+
+  /// Encodes the index.
+  ///
+  /// `comparing` is only written when there are options, so that the JSON and the meaning hash of all
+  /// other indexes are the same as before it existed.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(properties, forKey: .properties)
+    try container.encode(isUnique, forKey: .isUnique)
+    if !comparing.isEmpty { try container.encode(comparing, forKey: .comparing) }
   }
 }
 
@@ -326,8 +354,8 @@ extension Schema: Hashable, Codable {
         entity.attributes.sort { $0.name < $1.name }
         entity.relationships.sort { $0.name < $1.name }
         entity.indexes.sort {
-          ($0.properties.joined(separator: ","), $0.isUnique ? 1 : 0) < (
-            $1.properties.joined(separator: ","), $1.isUnique ? 1 : 0
+          ($0.properties.joined(separator: ","), $0.isUnique ? 1 : 0, $0.comparing.rawValue) < (
+            $1.properties.joined(separator: ","), $1.isUnique ? 1 : 0, $1.comparing.rawValue
           )
         }
         return entity

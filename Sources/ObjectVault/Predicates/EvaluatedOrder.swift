@@ -76,7 +76,7 @@ struct EvaluatedColumns {
   /// The type of each value; nil for a path that does not exist.
   let types: [AttributeType?]
   /// Whether each value is an id.
-  var areIDs: [Bool] { operands.map { if case .id = $0 { true } else { false } } }
+  var areIDs: [Bool] { operands.map(\.isID) }
   /// The routes that the values follow; see ``EvaluatedOrder/routes``.
   let routes: Set<[String]>
   /// The routes to targets of which more than the id is read.
@@ -106,8 +106,19 @@ struct EvaluatedColumns {
   func values<Subject: PredicateSubject>(of object: Subject, isOrder: Bool = false) -> [SQLValue] {
     let evaluation = Evaluation(subjects: [object])
     return operands.map { operand in
-      guard isOrder, case .id = operand else { return evaluation.value(operand) }
+      guard isOrder, operand.isID else { return evaluation.value(operand) }
       return evaluation.value(.numberOfID(operand))
+    }
+  }
+}
+
+extension PredicateEvaluator.Operand {
+  /// Whether the value is the id of an object, such as that of the latest member.
+  var isID: Bool {
+    switch self {
+    case .id: true
+    case .aggregate(_, _, _, let values): values.order != nil && values.value.isID
+    default: false
     }
   }
 }

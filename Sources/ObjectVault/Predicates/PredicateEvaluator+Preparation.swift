@@ -165,7 +165,7 @@ struct PredicatePreparation {
   /// Returns the operand. An id that is compared with a number, and not with an object, becomes a number.
   /// A new object has no id yet: its number is above all others.
   private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
-    guard case .id = operand, isNumber(other) else { return operand }
+    guard operand.isID, isNumber(other) else { return operand }
     return .numberOfID(operand)
   }
 

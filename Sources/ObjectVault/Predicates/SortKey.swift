@@ -59,6 +59,12 @@ extension PredicateOperand {
   /// What errors and warnings call the value: its path, if it is one.
   var pathText: String { names?.joined(separator: ".") ?? "a computed value" }
 
+  /// Whether the value is an id: at the end of a path, or that of the first member in an order.
+  var isID: Bool {
+    if case .aggregate(let members) = self { return members.order != nil && members.value.last == "id" }
+    return names?.last == "id"
+  }
+
   /// The names of a path from the fetched object; nil for a value that is computed.
   var names: [String]? {
     if case .path(let path) = self, path.depth == 0 { path.names } else { nil }

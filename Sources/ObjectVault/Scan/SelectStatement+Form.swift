@@ -44,9 +44,9 @@ extension SelectStatement {
 
   /// Whether the engine reads the rows in the order of the results, and so need not sort: then exactly
   /// the rows of the result are handed over.
-  private var isInOrderOfScan: Bool {
+  var isInOrderOfScan: Bool {
     if order.isEmpty { return true }
-    guard let id, joins.isEmpty, condition == nil, order.count == 1 else { return false }
+    guard let id, joins.isEmpty, condition == nil || isIDRange, order.count == 1 else { return false }
     return order[0].expression.text == id.text
   }
 }

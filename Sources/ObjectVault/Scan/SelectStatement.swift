@@ -52,6 +52,8 @@ package struct SelectStatement: Sendable {
   package var source: Source
   package var joins: [Join] = []
   package var condition: SQL?
+  /// Whether the condition only bounds the ids of the rows, so that the engine reads them in that order.
+  package var isIDRange = false
   package var grouping: [SQL] = []
   /// The condition for groups; only with `grouping`.
   package var having: SQL?

@@ -85,7 +85,7 @@ extension CompiledFetch: CustomStringConvertible {
   /// The store's functions and collations that the text uses. Values are bound and not part of the text,
   /// so no value is listed. A property whose name contains `vault_` would be listed, too.
   private var ownNames: [String] {
-    Set(text.matches(of: /vault_[a-z]+/).map { String($0.output) }).sorted()
+    Set(text.matches(of: /vault_[a-z_]+/).map { String($0.output) }).sorted()
   }
 }
 
@@ -94,9 +94,11 @@ extension CompiledFetch.Execution: CustomStringConvertible {
   public var description: String {
     switch self {
     case .stepped: "run row by row"
-    case .handedOver: "run by passing the rows to a function inside SQLite"
-    case .split: "run by passing the rows to a function inside SQLite, for a large table on two connections"
-    case .listed: "run by giving the ids to SQLite, and passing the rows to a function inside it"
+    case .handedOver: "run by passing the columns of each row to a function of the store"
+    case .split:
+      "run by passing the columns of each row to a function of the store, on two connections if the table is large"
+    case .listed:
+      "run by giving the ids to SQLite, and passing the columns of each row to a function of the store"
     case .idsFirst: "run in two statements: first the ids from an index alone, then the rows by their ids"
     }
   }

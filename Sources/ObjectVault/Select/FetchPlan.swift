@@ -232,7 +232,9 @@ final class FetchPlans: Sendable {
   /// Returns the state with which a statement for whole rows can run in two parts, the ids first; nil
   /// where that never helps.
   private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
-    guard statement.condition != nil || !statement.order.isEmpty, statement.grouping.isEmpty,
+    // In the order of the ids, the rows are in table order already.
+    guard statement.order.isEmpty || !statement.isInOrderOfScan,
+      statement.condition != nil || !statement.order.isEmpty, statement.grouping.isEmpty,
       statement.columns.values.isEmpty
     else { return nil }
     if let known = lookups.withLock({ $0.isEmpty ? nil : $0[text] }) { return known }

@@ -130,7 +130,7 @@ extension AggregateColumn {
     .sumTooLarge(entity: entity, property: property)
   }
 
-  /// The aggregates of parts of the rows that together give the aggregate of all.
+  /// The aggregates to compute for each part of the rows, from which this aggregate of all rows follows.
   fileprivate var parts: [AggregateColumn] {
     guard function == .average else { return [self] }
     return [AggregateColumn(function: .total, value: value), AggregateColumn(function: .count, value: value)]
@@ -144,7 +144,7 @@ private struct Accumulator {
   private let entity: String
   private var count = 0
   private var sum = SQLValue.null
-  /// The sum of integers, exact also where a part of them is beyond 64 bits.
+  /// The sum of integers, exact even if the sum of some of them is beyond 64 bits.
   private var integers: Int128 = 0
   private var hasIntegers = false
   private var least = SQLValue.null
@@ -154,7 +154,7 @@ private struct Accumulator {
     (self.aggregate, self.order, self.entity) = (aggregate, order, entity)
   }
 
-  /// Adds the value of a row. nil counts only as a row.
+  /// Adds the value of a row; nil is ignored. To count rows, the value is the id of the object.
   mutating func add(_ value: SQLValue) {
     guard !value.isNull else { return }
     switch aggregate.function {
@@ -217,7 +217,8 @@ private struct Accumulator {
   }
 
   private func total() throws -> SQLValue {
-    guard !aggregate.isTooLarge(sum) else { throw aggregate.tooLarge(entity) }
+    // As in SQL, it is an error only if the group is in the result.
+    if aggregate.isTooLarge(sum) { return sum }
     // The engine has no NaN, which is the sum of infinities with different signs.
     if sum.double?.isNaN == true { return .null }
     guard hasIntegers else { return sum }

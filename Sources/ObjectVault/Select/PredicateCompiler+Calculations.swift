@@ -89,14 +89,19 @@ extension PredicateCompiler {
         height: max(a.height, b.height), place: a.place, label: .other("a calculation")))
   }
 
-  private func call(_ function: PredicateFunction, _ program: inout Program) throws {
+  private mutating func call(_ function: PredicateFunction, _ program: inout Program) throws {
     let entry = function.entry
     let operands = Array(program.results.suffix(entry.parameters.count))
     program.results.removeLast(operands.count)
     guard let first = operands.first else { return }
     for (operand, kind) in zip(operands, entry.parameters) {
-      if kind == .text { try checkText(operand, of: function) } else { try checkNumber(operand) }
+      switch kind {
+      case .text: try checkText(operand, of: function)
+      case .number, .integer: try checkNumber(operand)
+      case .date: try checkDate(operand, of: function)
+      }
     }
+    if function == .periodStart, let name = operands.last { try checkPeriod(name) }
     program.symbols.unicodeScalars.append(entry.symbol)
     program.results.append(
       CompiledOperand(
@@ -150,6 +155,22 @@ extension PredicateCompiler {
   private func checkNumber(_ operand: CompiledOperand) throws {
     guard operand.type?.isNumeric ?? true, !operand.isObject else {
       throw failure("\(operand.name) is not a number and cannot be used in a calculation", at: operand.place)
+    }
+  }
+
+  private func checkDate(_ operand: CompiledOperand, of function: PredicateFunction) throws {
+    guard operand.type ?? .date == .date, !operand.isObject else {
+      throw failure("\(operand.name) is not a date, which \(function.word) needs", at: operand.place)
+    }
+  }
+
+  private mutating func checkPeriod(_ operand: CompiledOperand) throws {
+    dependsOnValues(operand.sql)
+    guard case .text(let name)? = operand.constant?.stored, CalendarPeriods.named(name) != nil else {
+      let periods = CalendarPeriod.allCases.map(\.rawValue).joined(separator: ", ")
+      throw failure(
+        "startOf:in: needs a text with a period (\(periods)) and a time zone after it, such as "
+          + "'month Europe/Berlin'", at: operand.place)
     }
   }
 

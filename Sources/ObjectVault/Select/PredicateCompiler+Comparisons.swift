@@ -54,6 +54,9 @@ extension PredicateCompiler {
       guard holds, comparison != .notEqual else { return .constant(holds) }
       return isNil(a, false)
     case .operand(let fitting, let meaning):
+      if let column = collated(a, options), fitting.type == .string {
+        return plain(column, meaning, with: fitting)
+      }
       return plain(try folded(a, options), meaning, with: try folded(fitting, options))
     }
   }
@@ -118,14 +121,19 @@ extension PredicateCompiler {
     if comparison == .matches { return try matches(a, with: b, options: options) }
     let (left, right) = (try folded(a, options).sql, try folded(b, options).sql)
     let needs = a.needs.union(b.needs)
+    let height = max(a.height, b.height)
     if comparison == .beginsWith, let range = prefixRange(right) {
       // A range can use an index.
+      let exact: SQL = "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))"
+      guard let column = collated(a, options), let wide = foldedRange(range, options) else {
+        return Condition(sql: exact, needs: needs, height: height)
+      }
+      let inIndex: SQL =
+        "\(column.sql) >= \(SQL.bound(wide.lower)) AND \(column.sql) < \(SQL.bound(wide.upper))"
       return Condition(
-        sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs,
-        height: max(a.height, b.height))
+        sql: wide.upper == range.upper ? inIndex : "\(inIndex) AND \(exact)", needs: needs, height: height)
     }
     // Searches the folded bytes of each row without making a text of them.
-    let height = max(a.height, b.height)
     if comparison == .contains, !options.isEmpty {
       return Condition(
         sql: "vault_contains(\(a.sql), \(right), \(number: options.rawValue))", needs: needs, height: height)
@@ -163,6 +171,42 @@ extension PredicateCompiler {
     upper.unicodeScalars.removeLast()
     upper.unicodeScalars.append(scalar)
     return (.text(prefix), .text(upper))
+  }
+
+  /// Returns the range that a collation finds for a range of folded texts. The collation folds both
+  /// bounds, so they must be the same afterwards. The range may contain texts that do not begin with the
+  /// prefix. nil if there is no such range.
+  private func foldedRange(
+    _ range: (lower: SQLValue, upper: SQLValue), _ options: StringOptions
+  ) -> (lower: SQLValue, upper: SQLValue)? {
+    guard case .text(let lower) = range.lower, case .text(var upper) = range.upper,
+      Folding.fold(lower, options).utf8.elementsEqual(lower.utf8)
+    else { return nil }
+    // The next characters may be capital letters, which are folded to others.
+    for _ in 0..<100 {
+      guard let last = upper.unicodeScalars.last else { return nil }
+      if Folding.fold(upper, options).utf8.elementsEqual(upper.utf8) { return (range.lower, .text(upper)) }
+      guard let next = Unicode.Scalar(last.value == 0xD7FF ? 0xE000 : last.value + 1) else { return nil }
+      upper.unicodeScalars.removeLast()
+      upper.unicodeScalars.append(next)
+    }
+    return nil
+  }
+
+  /// Returns a column with the collation that ignores case or marks, if an index of the column ignores
+  /// exactly this. Unlike the folded operand, it can be looked up in the index. nil for other operands.
+  func collated(_ operand: CompiledOperand, _ options: StringOptions) -> CompiledOperand? {
+    guard let collation = options.collation, operand.isColumn, operand.type == .string,
+      case .property(let entity, let name) = operand.label, entity.isIndexed(name, comparing: options)
+    else { return nil }
+    // Among the members of one owner, the link to it is the better index: see `isServed`.
+    if scopes.contains(where: { $0.usableIndexSlots != nil }), !isInRange, !entity.hasStatistics {
+      return nil
+    }
+    var collated = operand
+    collated.isColumn = false
+    collated.sql = "\(operand.sql) COLLATE \(identifier: collation)"
+    return collated
   }
 
   /// Returns the operand without case or marks. Constants are folded here, columns by the store's

@@ -84,6 +84,7 @@ extension PredicateCompiler {
   ) throws -> Condition {
     listedIDs = nil
     let subject = try compiled(operand)
+    let column = collated(subject, options)
     var hasNil = false
     var values: [SQLValue] = []
     var parts: [Condition] = []
@@ -108,12 +109,13 @@ extension PredicateCompiler {
       guard subject.constant != .null else { continue }
       // A value that the attribute's type cannot have equals nothing.
       guard case .operand(let fitting, _) = try adapted(candidate, to: subject, for: .equal) else { continue }
-      if let value = try folded(fitting, options).sql.boundValue { values.append(value) }
+      let text = column == nil ? try folded(fitting, options) : fitting
+      if let value = text.sql.boundValue { values.append(value) }
     }
     if subject.constant == .null {
       if hasNil { return .constant(!isNegated) }
     } else {
-      let left = try folded(subject, options)
+      let left = try column ?? folded(subject, options)
       if !values.isEmpty {
         let isAll = !isNegated && !hasNil && parts.isEmpty && values.count > PackedList.threshold
         let ids = isAll && isRowID(operand) ? values.compactMap(\.int64) : []

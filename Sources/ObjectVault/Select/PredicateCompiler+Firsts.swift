@@ -45,6 +45,7 @@ extension PredicateCompiler {
 extension SelectStatement {
   fileprivate func narrowed(by condition: SQL) -> SelectStatement {
     var copy = self
+    copy.isIDRange = false
     copy.condition = self.condition.map { "(\($0)) AND \(condition)" } ?? condition
     return copy
   }

@@ -268,11 +268,11 @@ extension PredicateCompiler {
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
     switch node {
     case .and(let parts): parts.contains { isNarrow($0, depth: depth) }
-    case .comparison(.path(let path), .equal, let other, []),
-      .comparison(let other, .equal, .path(let path), []):
-      isValue(other) && isIndexed(path, depth: depth)
-    case .isIn(.path(let path), let list, []):
-      list.count <= 1000 && isIndexed(path, depth: depth) && list.allSatisfy(isValue)
+    case .comparison(.path(let path), .equal, let other, let options),
+      .comparison(let other, .equal, .path(let path), let options):
+      isValue(other) && isIndexed(path, depth: depth, comparing: options)
+    case .isIn(.path(let path), let list, let options):
+      list.count <= 1000 && isIndexed(path, depth: depth, comparing: options) && list.allSatisfy(isValue)
     case .quantified(.any, let path, let inner):
       path.depth == depth && isNarrow(inner, path, depth: depth + 1)
     case .constant, .or, .not, .truth, .comparison, .between, .isIn, .quantified: false
@@ -305,7 +305,8 @@ extension PredicateCompiler {
   }
 
   /// Returns whether an index finds objects by the value of a path.
-  private func isIndexed(_ path: PropertyPath, depth: Int) -> Bool {
+  /// - Parameter options: What the comparison ignores.
+  private func isIndexed(_ path: PropertyPath, depth: Int, comparing options: StringOptions) -> Bool {
     guard path.depth == depth, scopes.indices.contains(depth) else { return false }
     var entity = scopes[depth].entity
     let names = scopes[depth].prefix + path.names
@@ -313,6 +314,11 @@ extension PredicateCompiler {
       if name == "id" { return index == names.count - 1 }
       guard let slot = entity.slot(named: name) else { return false }
       if index == names.count - 1 {
+        guard options.isEmpty else {
+          return entity.description.indexes.contains {
+            $0.comparing == options && $0.properties.first == name
+          }
+        }
         return entity.slots[slot].relationship?.isToMany != true && entity.isIndexed(slot)
       }
       guard let relationship = entity.slots[slot].relationship, !relationship.isToMany else { return false }

@@ -179,8 +179,8 @@ extension PredicateCompiler {
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
         throw failure(
-          "\(entity.name).\(name) is a to-many; write ANY, ALL or NONE before it, compare its @count, or use "
-            + "CONTAINS",
+          "\(entity.name).\(name) is a to-many; write ANY, ALL or NONE before it, or compare its @count; "
+            + "CONTAINS takes an object as an argument",
           at: path.place)
       }
       operand.object = relationship.destination

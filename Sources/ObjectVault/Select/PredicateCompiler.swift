@@ -135,6 +135,9 @@ struct PredicateCompiler {
     }
     statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
     statement.condition = filter?.sql
+    statement.isIDRange =
+      !entity.isInHierarchy && !request.conditions.isEmpty
+      && request.conditions.allSatisfy(\.node.isIDRange)
     if request.isWindow {
       // Without sort keys, pages of all rows must not overlap either: the order of the ids costs nothing
       // there.
@@ -167,7 +170,7 @@ struct PredicateCompiler {
   mutating func order(_ key: SortKey, _ value: CompiledOperand) throws
     -> [SelectStatement.Term]
   {
-    let sql = ordered(try folded(value, key.options))
+    let sql = ordered(try collated(value, key.options) ?? folded(value, key.options))
     let term = SelectStatement.Term(expression: sql, isDescending: key.isDescending)
     guard key.nilIsGreatest else { return [term] }
     return [.init(expression: "\(value.sql) IS NULL", isDescending: key.isDescending), term]
@@ -270,5 +273,20 @@ struct PredicateCompiler {
 extension PredicateCompiler.Join {
   fileprivate func joined(_ kind: SelectStatement.Join.Kind) -> SelectStatement.Join {
     .init(kind: kind, table: entity.table, alias: alias, condition: condition)
+  }
+}
+
+extension PredicateNode {
+  /// Whether the condition only bounds the id of the fetched object by constants.
+  fileprivate var isIDRange: Bool {
+    switch self {
+    case .comparison(.objectID, let comparison, let bound, _):
+      let isRange = [.less, .lessOrEqual, .greater, .greaterOrEqual].contains(comparison)
+      if case .value = bound { return isRange }
+      if case .variable = bound { return isRange }
+      return false
+    case .and(let parts): return parts.allSatisfy(\.isIDRange)
+    default: return false
+    }
   }
 }

@@ -58,6 +58,7 @@ extension Store {
     try info.requireKnownFormat(file: file.path)
     let drift = try info.drift(connection)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: file.path, differences: drift) }
+    try FoldedIndexes(connection: connection) { Folding.version }.sort()
     return (connection.unlocked, info.history)
   }
 }

@@ -128,6 +128,17 @@ extension Store {
       id: storeState.storeID, matchLimit: configuration.matchLimit)
   }
 
+  /// Sorts the indexes that ignore case or diacritics again if another release of Unicode has sorted them.
+  /// - Parameter connection: A connection to the store, on which its functions need not be registered.
+  static func sortFoldedIndexes(
+    in pool: ConnectionPool, foundBy connection: Connection, areNew: Bool = false
+  ) throws {
+    guard try FoldedIndexes(connection: connection, release: { Folding.version }).areForeign() else { return }
+    try pool.withWriter { writer in
+      try FoldedIndexes(connection: writer) { Folding.version }.sort(areNew: areNew)
+    }
+  }
+
   static func pool(
     _ file: DatabasePath, key: UnlockedKey, configuration: Configuration, for core: StoreCore
   ) throws -> ConnectionPool {

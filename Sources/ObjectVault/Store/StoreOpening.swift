@@ -48,6 +48,8 @@ struct StoreOpening: Sendable {
     /// Whether the program has all steps of the store. Otherwise this opening is not counted, because it
     /// does not show whether the last steps did what was intended.
     var hasAllSteps = true
+    /// Whether the steps made all indexes that ignore case or diacritics.
+    var foldedIndexesAreNew = false
     let storeState: StoreState
   }
 
@@ -78,6 +80,13 @@ struct StoreOpening: Sendable {
       file, mapping: mapping, classes: classes, storeState: opened.storeState, configuration: configuration)
     let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
     countOpening(opened, in: pool, of: file)
+    do {
+      try Store.sortFoldedIndexes(
+        in: pool, foundBy: opened.connection, areNew: opened.isNew || opened.foldedIndexesAreNew)
+    } catch {
+      pool.close()
+      throw error
+    }
     return Store(
       core: core, pool: pool, url: url,
       id: opened.storeState.storeID, schema: mapping.schema,
@@ -163,6 +172,10 @@ struct StoreOpening: Sendable {
     configuration.trace?.observe(connection)
     let migrated: MigrationOutcome
     let storeState: StoreState
+    // Before the steps: they change rows, which an index in a wrong order does not find.
+    let folded = FoldedIndexes(connection: connection) { Folding.version }
+    let hadFolded = try folded.exist()
+    if hadFolded { try folded.sort() }
     do {
       (migrated, storeState) = try stop.run(connection) {
         try MigrationRunner(
@@ -178,7 +191,8 @@ struct StoreOpening: Sendable {
     return Opened(
       connection: connection, isNew: isNew, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
-      hasAllSteps: set.version == storeState.version, storeState: storeState)
+      hasAllSteps: set.version == storeState.version, foldedIndexesAreNew: !hadFolded,
+      storeState: storeState)
   }
 
   private func otherClasses(_ connection: Connection) throws -> StoreError {

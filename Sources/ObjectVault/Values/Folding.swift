@@ -8,6 +8,17 @@
 private import Foundation
 
 package enum Folding {
+  /// The version of the folding, which changes with the release of Unicode that the system has: 1 is that of
+  /// the rules in this file. Computed once, in a few milliseconds.
+  static let version: String = {
+    // Letters and marks are added to the first two planes, of which each release assigns characters.
+    let newest = (0..<0x2_0000 as Range<UInt32>).reduce((major: 0, minor: 0)) { newest, number in
+      guard let age = Unicode.Scalar(number)?.properties.age, age > newest else { return newest }
+      return age
+    }
+    return "1, Unicode \(newest.major).\(newest.minor)"
+  }()
+
   /// Returns the text without case, marks or both. Costs about a nanosecond for each byte.
   package static func fold(_ text: String, _ options: StringOptions) -> String {
     var text = text
@@ -63,6 +74,51 @@ package enum Folding {
       unsafe place = UnsafePointer(found) + 1
     }
     return false
+  }
+
+  /// Compares the folded forms of two texts by their bytes.
+  /// - Parameters:
+  ///   - left: The UTF-8 bytes of a text.
+  ///   - right: Those of the other one.
+  /// - Returns: A negative number, 0 or a positive number.
+  static func compare(
+    _ left: UnsafeRawBufferPointer, with right: UnsafeRawBufferPointer, _ options: StringOptions
+  ) -> Int {
+    // The folded form of an ASCII character does not depend on its neighbours. So texts that differ in
+    // one are compared without being folded.
+    let isLowered = options.contains(.caseInsensitive)
+    let count = min(left.count, right.count)
+    var index = 0
+    while index < count {
+      let (a, b) = unsafe (left[index], right[index])
+      if a | b >= 0x80 { return unsafe compareWhole(left, with: right, options) }
+      if a != b {
+        let (a, b) = isLowered ? (FoldTable.lowered(a), FoldTable.lowered(b)) : (a, b)
+        if a != b { return Int(a) - Int(b) }
+      }
+      index += 1
+    }
+    // What follows in the longer text may be marks, which are ignored.
+    let rest = unsafe UnsafeRawBufferPointer(rebasing: (left.count > count ? left : right)[count...])
+    if let next = unsafe rest.first, next >= 0x80 { return unsafe compareWhole(left, with: right, options) }
+    return left.count - right.count
+  }
+
+  /// Compares the folded forms of two texts, given as UTF-8, by their bytes.
+  package static func compare(_ left: [UInt8], with right: [UInt8], _ options: StringOptions) -> Int {
+    unsafe left.withUnsafeBytes { left in
+      unsafe right.withUnsafeBytes { unsafe compare(left, with: $0, options) }
+    }
+  }
+
+  private static func compareWhole(
+    _ left: UnsafeRawBufferPointer, with right: UnsafeRawBufferPointer, _ options: StringOptions
+  ) -> Int {
+    var (a, b): ([UInt8], [UInt8]) = ([], [])
+    unsafe fold(left.bindMemory(to: UInt8.self), options, into: &a)
+    unsafe fold(right.bindMemory(to: UInt8.self), options, into: &b)
+    if a == b { return 0 }
+    return a.lexicographicallyPrecedes(b) ? -1 : 1
   }
 
   /// Folds the text as a whole, by the definition of the two options.

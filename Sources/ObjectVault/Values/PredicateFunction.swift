@@ -37,11 +37,14 @@ public enum PredicateFunction: String, Sendable, Hashable, Codable, CaseIterable
   case floor
   /// A number without its fraction, in its own type.
   case trunc
+  /// The beginning of the day, week, month or year that contains a date:
+  /// `startOf:in:(sentAt, 'month Europe/Berlin')`. Without a time zone it is UTC. See ``CalendarPeriod``.
+  case periodStart = "startof:in:"
 }
 
 extension PredicateFunction {
   /// The kind of an operand or of a result.
-  enum Kind { case text, number, integer }
+  enum Kind { case text, number, integer, date }
 
   /// The facts about one function.
   struct Entry: Sendable {
@@ -93,6 +96,13 @@ extension PredicateFunction {
     case .ceiling: Self.whole("c", .up)
     case .floor: Self.whole("f", .down)
     case .trunc: Self.whole("t", .towardZero)
+    case .periodStart:
+      Entry(parameters: [.date, .text], result: .date, symbol: "b", keyPaths: { [] }) {
+        guard let date = $0[0].number, case .text(let name) = $0[1],
+          let start = CalendarPeriods.named(name)?.start(of: date)
+        else { return .null }
+        return .real(start)
+      }
     }
   }
 
@@ -123,7 +133,13 @@ extension PredicateFunction {
   }
 
   /// The function's name in the format language.
-  var word: String { self == .raise ? "raise:toPower:" : rawValue }
+  var word: String {
+    switch self {
+    case .raise: "raise:toPower:"
+    case .periodStart: "startOf:in:"
+    default: rawValue
+    }
+  }
 
   /// Creates the function that a property of a Swift type means; nil when there is none.
   init?(keyPath: AnyKeyPath) {

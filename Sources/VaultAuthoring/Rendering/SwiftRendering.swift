@@ -161,7 +161,8 @@ struct SwiftRendering {
       "  \(entityName)(\(SwiftNames.quoted(entity.name)).self)"
         + entity.indexes.map { index in
           let paths = index.properties.map { "\\.\(SwiftNames.path($0))" }.joined(separator: ", ")
-          return "\n    .\(index.isUnique ? "unique" : "index")(\(paths))"
+          let comparing = index.comparing.isEmpty ? "" : ", comparing: \(index.comparing.swiftText)"
+          return "\n    .\(index.isUnique ? "unique" : "index")(\(paths)\(comparing))"
         }.joined()
     }
     let rawName = names.name("RawObject", of: "ObjectVault")

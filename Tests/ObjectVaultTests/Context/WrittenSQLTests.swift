@@ -260,6 +260,58 @@ private struct BooksOfYear: Decodable, Equatable {
     #expect(try await store.verify().isEmpty)
   }
 
+  @Test func `an object of an unknown entity is refused`() async throws {
+    let temporary = try await TemporaryStore(company)
+    let context = temporary.store.makeContext()
+    let error = #expect(throws: StoreError.self) {
+      try context.execute("INSERT INTO Person(name, _entity) VALUES ('Ann', 'Zork')")
+    }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("the entity \"Zork\""))
+    #expect(throws: StoreError.self) {
+      try context.execute("INSERT INTO Person(name, _entity) VALUES ('Ann', x'41')")
+    }
+    try context.execute("INSERT INTO Person(name, key, _entity) VALUES ('Ann', 1, 'Manager')")
+    #expect(try context.fetch(Manager.self).one().name == "Ann")
+  }
+
+  @Test func `an object whose row was replaced by another row becomes invalid`() async throws {
+    let temporary = try await Self.filled()
+    let context = temporary.store.makeContext()
+    let ann = try context.fetch(Author.self).one()
+    let books = try context.fetch(Book.self).sorted(by: \.id).all()
+    try context.execute("DELETE FROM Book WHERE id > 2")
+    try context.execute("UPDATE Book SET author_id = NULL")
+    // The name is unique, so that the row of the new id replaces the other.
+    try context.execute("INSERT OR REPLACE INTO Author(id, name) VALUES (70, 'Ann')")
+    #expect(ann.state == .invalid && books[0].state != .invalid)
+    #expect(try context.fetch(Author.self).one().id.rowID == 70)
+    try context.execute("INSERT INTO Author(id, name) VALUES (80, 'Bea')")
+    let bea = try context.fetch(Author.self).where("name == 'Bea'").one()
+    try context.execute("UPDATE OR REPLACE Author SET name = 'Bea' WHERE id = 70")
+    #expect(bea.state == .invalid)
+  }
+
+  @Test(.enabled(if: Engine.current.cipherMajor > 3, "the older engine has no UPDATE … FROM"))
+  func `an update with several tables gives its rows new versions`() async throws {
+    let temporary = try await Self.filled()
+    let context = temporary.store.makeContext()
+    let versions = try Self.stored("SELECT _version + 1 FROM Book ORDER BY id", temporary.store)
+    try context.execute("UPDATE Book SET year = a.age FROM Author a WHERE a.id = Book.author_id")
+    #expect(try Self.stored("SELECT _version FROM Book ORDER BY id", temporary.store) == versions)
+    #expect(try Self.stored("SELECT DISTINCT year FROM Book", temporary.store) == [30])
+  }
+
+  @Test func `an error about a reference, which the commit finds, names the statement`() async throws {
+    let temporary = try await Self.filled()
+    let statement: SQL = "UPDATE Book SET author_id = 99"
+    let error = #expect(throws: SQLError.self) { try temporary.store.makeContext().execute(statement) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("run the statement again: UPDATE Book"))
+    let other = await #expect(throws: SQLError.self) {
+      try await temporary.store.write { _ = try $0.execute(statement) }
+    }
+    #expect("\(other.map { "\($0)" } ?? "")".contains("at the end of the transaction"))
+  }
+
   @Test func `a write that throws undoes the statement`() async throws {
     struct Stop: Error {}
     let temporary = try await Self.filled()
@@ -336,6 +388,13 @@ private struct BooksOfYear: Decodable, Equatable {
     ("SAVEPOINT a", "Store.write"),
     ("ATTACH 'x' AS y", "other file"),
     ("INSERT INTO Book(title) SELECT sqlcipher_export('main')", "sqlcipher_export"),
+    ("UPDATE Book SET rowid = 70", "never changes"),
+    ("UPDATE Book SET _rowid_ = 70 WHERE oid = 1", "never changes"),
+    ("INSERT INTO Book(id, title) VALUES (-2, 'x')", "1 or greater"),
+    ("INSERT INTO Book(id, title) VALUES (5, 'x'), (0, 'y')", "the id 0"),
+    ("UPDATE OR ROLLBACK Book SET year = 1", "OR ROLLBACK"),
+    ("EXPLAIN DELETE FROM Book", "remove EXPLAIN"),
+    ("EXPLAIN QUERY PLAN DELETE FROM Book", "remove EXPLAIN"),
   ]
 
   @Test(arguments: refused.indices)

@@ -20,6 +20,45 @@ import Testing
     return (latest ? sorted.last : sorted.first)?.element
   }
 
+  @Test func `without pending changes, a deleted member is still one of the members`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let author = context.insert(Author.self) { $0.name = "a" }
+    let books = (1...3).map { year in
+      context.insert(Book.self) { ($0.title, $0.year, $0.author) = ("t", year, author) }
+    }
+    try context.save()
+    context.delete(books[2])
+    let fetch = context.fetch(Author.self)
+    let stored = try #require(
+      try fetch.includingPending(false).annotated(with: .count(\.books), .latest(\.books, by: \.year)).first()
+    )
+    #expect(stored.1 == 3 && stored.2 === books[2])
+    let present = try #require(
+      try fetch.annotated(with: .count(\.books), .latest(\.books, by: \.year)).first())
+    #expect(present.1 == 2 && present.2 === books[1])
+  }
+
+  @Test func `a condition on another class, and a value that cannot be read, are errors that say so`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let author = context.insert(Author.self) { $0.name = "a" }
+    context.insert(Book.self) { ($0.title, $0.author) = ("t", author) }
+    try context.save()
+    let other = ObjectAnnotation.count(\Author.books).where(#Predicate<Loan> { $0.reader == "x" })
+    let error = #expect(throws: StoreError.self) {
+      _ = try context.fetch(Author.self).annotated(with: other).all()
+    }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("on objects of Loan, but books has objects of Book"))
+    try context.execute("UPDATE Book SET year = 'abc'")
+    let unreadable = #expect(throws: StoreError.self) {
+      _ = try context.fetch(Author.self).annotated(with: .maximum(\.books, \.year)).all()
+    }
+    #expect("\(unreadable.map { "\($0)" } ?? "")".contains("verify()"))
+  }
+
   @Test(arguments: FirstsAndPages.State.allCases)
   func `annotations are what loops over the members compute`(_ state: FirstsAndPages.State) async throws {
     try await FirstsAndPages().inState(state) { context in

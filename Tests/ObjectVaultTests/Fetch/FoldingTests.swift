@@ -79,6 +79,35 @@ private func defined(_ text: String, _ options: StringOptions) -> String {
     }
   }
 
+  @Test(arguments: choices)
+  func `comparing two texts gives the order of the bytes of their defined foldings`(_ options: StringOptions)
+  {
+    let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 4712)
+    var random = SeededGenerator(seed: seed)
+    // Few letters, so that many texts are equal or have a common beginning.
+    let letters: [Unicode.Scalar] = [
+      "a", "A", "b", "k", "\u{212A}", "\u{301}", "\u{338}", "e", "\u{E9}", "\u{DF}", "\u{1E9E}", "s",
+      "\u{130}",
+      "i", "\u{0}", " ", "\u{1112}", "\u{1161}", "\u{D55C}", "\u{903}", "\u{1F600}",
+    ]
+    func text() -> String {
+      var scalars = String.UnicodeScalarView()
+      for _ in 0..<Int.random(in: 0...5, using: &random) {
+        scalars.append(letters[Int.random(in: letters.indices, using: &random)])
+      }
+      return String(scalars)
+    }
+    for _ in 0..<(isTorture ? 100_000 : 4000) {
+      let (left, right) = (text(), text())
+      let (a, b) = (Array(defined(left, options).utf8), Array(defined(right, options).utf8))
+      let expected = a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
+      let found = Folding.compare(Array(left.utf8), with: Array(right.utf8), options).signum()
+      if found != expected {
+        Issue.record("seed \(seed): \(Array(left.utf8)), \(Array(right.utf8)), \(options.rawValue): \(found)")
+      }
+    }
+  }
+
   @Test func `folding without options changes nothing`() {
     #expect(Folding.fold("Ångström ẞ", []).utf8.elementsEqual("Ångström ẞ".utf8))
   }

@@ -170,6 +170,27 @@ import Testing
     #expect(throws: StoreError.self) { try books[2].load() }
   }
 
+  @Test(arguments: [false, true])
+  func `a save conflicts if another context changed the row after a property was read`(_ readsRest: Bool)
+    throws
+  {
+    let context = store.makeContext()
+    let book = try #require(try context.fetch(Book.self).sorted(by: \.id).only(\.year).first())
+    let seen = book.year
+    let other = store.makeContext()
+    try #require(try other.fetch(Book.self).sorted(by: \.id).first()).year = 3000
+    try other.save()
+    if readsRest { #expect(book.title == "book 0") }
+    book.year = seen + 1
+    #expect(throws: StoreError.self) { try context.save() }
+    context.rollback()
+    // The next fetch makes the object current.
+    #expect(try context.fetch(Book.self).sorted(by: \.id).only(\.year).first() === book && book.year == 3000)
+    book.year = 3001
+    try context.save()
+    #expect(try store.makeContext().fetch(Book.self).maximum(\.year) == 3001)
+  }
+
   @Test func `load reads what was left out`() throws {
     let context = store.makeContext()
     let book = try #require(try context.fetch(Book.self).sorted(by: \.id).only(\.title).first())

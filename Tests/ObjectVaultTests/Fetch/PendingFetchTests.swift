@@ -17,7 +17,7 @@ import Testing
     try await temporary.store.work(in: place) { context in
       var random = SeededGenerator(seed: seed)
       let graph = PendingGraph(context, PredicateDifferential.fill(context, &random))
-      for round in 0..<(isTorture ? 300 : 4) {
+      for round in 0..<(isTorture ? 300 : 3) {
         do {
           for _ in 0..<25 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
         } catch let mismatch as Mismatch {

@@ -73,7 +73,7 @@ extension Store {
   private func factor(
     _ place: Workplace, _ work: @escaping @Sendable (ObjectContext, Int) throws -> Double
   ) async throws -> Double {
-    let most = isTorture ? 20_000 : 1600
+    let most = isTorture ? 20_000 : 1200
     return try await timeFactor(from: most / 8, to: most, below: 24) { count in
       let temporary = try await TemporaryStore(coinModel)
       return try await temporary.store.work(in: place) { try work($0, count) }

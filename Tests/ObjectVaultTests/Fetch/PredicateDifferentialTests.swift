@@ -55,14 +55,14 @@ import Testing
     #expect(seen.calculations == Set(ArithmeticOperator.allCases))
     #expect(seen.functions == Set(PredicateFunction.allCases))
     #expect(seen.collections == Set(CollectionFunction.allCases))
-    #expect(seen.casts == [.string, .int, .double, .decimal])
+    #expect(seen.casts == [.string, .int, .double, .decimal, .date])
     #expect(seen.hasList && seen.hasConditional && seen.hasDistinct && seen.hasFiltered)
     #expect(seen.quantifiers == Set(Quantifier.allCases))
   }
 
   @Test func `the format language has the name of each function`() throws {
     for function in PredicateFunction.allCases {
-      let count = function == .raise ? 2 : 1
+      let count = [.raise, .periodStart].contains(function) ? 2 : 1
       let format =
         "\(function.rawValue.uppercased())(\([String](repeating: "title", count: count).joined(separator: ", "))) == 3"
       let operand = PredicateOperand.path(PropertyPath(["title"]))
@@ -188,6 +188,13 @@ import Testing
       .call(.floor, [.path(price)]), .call(.squareRoot, [.path(age)]), .call(.logarithm, [.path(year)]),
       .call(.naturalLogarithm, [.path(rating)]), .call(.exponential, [.path(rating)]),
       .call(.raise, [.path(rating), .value(integer(2))]),
+      .cast(
+        .call(
+          .periodStart,
+          [
+            .cast(.arithmetic(.path(rating), .multiply, .value(real(100_000))), .date),
+            .value(PredicateValue(type: .string, stored: .text("day"))),
+          ]), .double),
       .cast(.path(rating), .int), .cast(.path(price), .int), .cast(.path(price), .double),
       .cast(.path(age), .decimal), .cast(.path(PropertyPath(["title"])), .int),
       .list(.maximum, [.path(rating), .path(age)]), .list(.minimum, [.path(price), .path(age), .path(year)]),

@@ -222,6 +222,9 @@ struct PredicateEvaluation {
     case (.logarithm, let value): return double(value) <= 0 ? .null : .real(log10(double(value)))
     case (.naturalLogarithm, let value): return double(value) <= 0 ? .null : .real(log(double(value)))
     case (.exponential, let value): return exp(double(value)).isInfinite ? .null : .real(exp(double(value)))
+    case (.periodStart, let value):
+      // The days of UTC.
+      return abs(double(value)) < 2e11 ? .real((double(value) / 86_400).rounded(.down) * 86_400) : .null
     case (.raise, let value): return .real(pow(double(value), double(arguments[1])))
     case (.ceiling, let value): return whole(value, { _ in true }, .up)
     case (.floor, let value): return whole(value, { _ in false }, .down)

@@ -40,6 +40,31 @@ import Testing
     }.map(\.element)
   }
 
+  @Test func `a sort by the latest member puts new members after all others, in the order of insertion`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let names = ["a", "b", "c", "d"]
+    let authors = names.map { name in context.insert(Author.self) { $0.name = name } }
+    context.insert(Book.self) { ($0.title, $0.author) = ("old", authors[3]) }
+    try context.save()
+    for place in [1, 0] { context.insert(Book.self) { ($0.title, $0.author) = ("new", authors[place]) } }
+    let fetch = context.fetch(Author.self)
+    func sorted(_ order: SortOrder) throws -> [String] {
+      try fetch.sorted(byMembers: .latest(\.books, by: \.year), order).all().map(\.name)
+    }
+    let expected = ["c", "d", "b", "a"]
+    #expect(try sorted(.forward) == expected && sorted(.reverse) == expected.reversed())
+    let all = fetch.sorted(byMembers: .latest(\.books, by: \.year))
+    let page = try all.page(size: 3)
+    #expect(page.objects.map(\.name) == ["c", "d", "b"])
+    #expect(try all.page(size: 3, after: page.next).objects.map(\.name) == ["a"])
+    try context.save()
+    #expect(try sorted(.forward) == expected)
+    #expect(try all.page(size: 3, after: page.next).objects.map(\.name) == ["a"])
+  }
+
   private static let nilPlaces: [NilPlacement?] = [nil, .first, .last]
 
   @Test(arguments: FirstsAndPages.State.allCases)

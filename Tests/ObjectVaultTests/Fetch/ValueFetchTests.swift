@@ -288,6 +288,11 @@ import Testing
       #expect(throws: StoreError.sumTooLarge(entity: "Sample", property: "decimal")) {
         try context.fetch(Sample.self).sum(\.decimal)
       }
+      // Only in the result it is an error.
+      let groups = try context.fetch(Sample.self).grouped(by: \.decimal, .sum(\.decimal), having: .count == 1)
+      #expect(groups.allSatisfy { $0.key != digits })
+      #expect(
+        try context.fetch(Sample.self).grouped(by: \.decimal, .count, having: .sum(\.decimal) > 1).count > 0)
       try context.save()
     }
     #expect(try context.fetch(Sample.self).where("decimal > 0").maximum(\.decimal) == digits)

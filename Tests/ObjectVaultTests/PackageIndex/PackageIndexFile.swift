@@ -24,7 +24,7 @@ enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertib
   }()
 
   /// The maximum number of paragraphs; nil for all.
-  static let limit: Int? = isTorture ? nil : 6_000
+  static let limit: Int? = isTorture ? nil : 4_500
 
   /// Writes the index into a folder.
   /// - Returns: The file.

@@ -149,14 +149,17 @@ struct ParentChange {
 
   /// The indexes that are lost: the entity's own ones over merged attributes, if no ancestor that it
   /// gains has the same index.
-  var lostIndexes: [[String]] {
+  var lostIndexes: [IndexDescription] {
     let merged = Set(self.merged.map(\.own.name))
-    let inherited = joined.flatMap { above in
-      above.uniqueKeys + above.attributes.filter(\.isIndexed).map { [$0.name] }
-        + above.indexes.map(\.properties)
+    // A unique index of the same properties also finds and sorts rows.
+    func plain(_ entity: EntityDescription) -> [IndexDescription] {
+      entity.attributes.filter(\.isIndexed).map { IndexDescription(properties: [$0.name]) }
+        + entity.indexes.map { IndexDescription(properties: $0.properties, comparing: $0.comparing) }
     }
-    let own = entity.attributes.filter(\.isIndexed).map { [$0.name] } + entity.indexes.map(\.properties)
-    return own.filter { merged.isSuperset(of: $0) && !inherited.contains($0) }
+    let inherited = joined.flatMap { above in
+      above.uniqueKeys.map { IndexDescription(properties: $0) } + plain(above)
+    }
+    return plain(entity).filter { merged.isSuperset(of: $0.properties) && !inherited.contains($0) }
   }
 
   /// Returns what is lost, such as `Employee.salary`: columns and links. A required reference is never

@@ -87,8 +87,7 @@ extension EntityDescription {
   func requireUnindexed(_ name: String) throws(ModelError) {
     if let index = indexes.first(where: { $0.properties.contains(name) }) {
       throw ModelError(
-        reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop the index "
-          + "first"
+        reason: "the index \(self.name)\(index.wording) uses it; drop the index first"
       )
     }
   }

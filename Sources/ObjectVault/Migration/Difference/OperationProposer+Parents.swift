@@ -31,7 +31,7 @@ extension OperationProposer {
     let all = new.flattened(entity)
     let gone = now.propertyNames.filter { !own.contains($0) && !all.declares($0) }
     for index in now.indexes where index.properties.contains(where: gone.contains) {
-      add(.dropIndex(entity.name, index.properties))
+      add(.dropIndex(entity.name, index.properties, index.comparing))
     }
     for name in gone {
       add(
@@ -81,7 +81,7 @@ extension OperationProposer {
   private mutating func drop(_ name: String, of owner: EntityDescription) {
     for entity in [owner] + present.descendants(of: owner) {
       for index in entity.indexes where index.properties.contains(name) {
-        add(.dropIndex(entity.name, index.properties))
+        add(.dropIndex(entity.name, index.properties, index.comparing))
       }
     }
     add(

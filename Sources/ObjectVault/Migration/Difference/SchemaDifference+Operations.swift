@@ -147,7 +147,7 @@ struct OperationProposer {
       where !entity.indexes.contains(index)
         || !index.properties.allSatisfy({ isKept($0, in: all, from: allFormer) })
       {
-        add(.dropIndex(entity.name, index.properties))
+        add(.dropIndex(entity.name, index.properties, index.comparing))
       }
     }
   }
@@ -183,7 +183,7 @@ struct OperationProposer {
         names.contains($0.destination) && $0.destination != entity.name
       }
       for index in entity.indexes where cut.contains(where: { index.properties.contains($0.name) }) {
-        add(.dropIndex(entity.name, index.properties))
+        add(.dropIndex(entity.name, index.properties, index.comparing))
       }
       for relationship in cut { add(.dropRelationship(entity.name, relationship.name)) }
     }
@@ -239,7 +239,7 @@ struct OperationProposer {
     let isNamedByOtherEnd = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
     if !isNamedByOtherEnd, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
       for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
-        add(.dropIndex(entity, index.properties))
+        add(.dropIndex(entity, index.properties, index.comparing))
       }
       add(.dropRelationship(entity, new.name))
       add(.addRelationship(entity, self.new.written(new)))

@@ -74,7 +74,8 @@ package enum SchemaDifference {
       members[relationship.name] = relationship.text
     }
     for index in entity.indexes {
-      members["index (\(index.properties.joined(separator: ", ")))"] = index.isUnique ? "unique" : "index"
+      let properties = index.properties.joined(separator: ", ")
+      members["index (\(properties))\(index.comparing.ignoring)"] = index.isUnique ? "unique" : "index"
     }
     return members
   }
@@ -132,7 +133,11 @@ package enum SchemaDifference {
   }
 
   static func line(of index: TableInfo.Index) -> String {
-    "\(index.isUnique ? "unique " : "")index \(index.name) on \(index.columns.joined(separator: ", "))"
+    // The other collations are those of the columns.
+    let columns = zip(index.columns, index.collations).map { column, collation in
+      collation.map { $0.hasPrefix("vault_fold_") ? "\(column) COLLATE \($0)" : column } ?? column
+    }
+    return "\(index.isUnique ? "unique " : "")index \(index.name) on \(columns.joined(separator: ", "))"
   }
 
   static func line(of column: TableInfo.Column) -> String {

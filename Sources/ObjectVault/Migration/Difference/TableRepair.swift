@@ -43,7 +43,7 @@ struct TableRepair {
   /// Returns the remedy for a missing table.
   static func making(_ table: TableInfo, _ model: Schema) -> String {
     let layout = model.layout(ofTable: table.name)
-    guard layout.collations.isEmpty else { return noDecimals }
+    guard layout.collations.isEmpty, !hasFoldedIndex(table) else { return noCollations }
     return shell([table.createSQL(layout)] + table.indexes.map { table.indexSQL($0) })
   }
 
@@ -86,13 +86,14 @@ struct TableRepair {
 
   private func alone(missing line: String) -> String {
     if let index = expected.indexes.first(where: { SchemaDifference.line(of: $0) == line }) {
-      return usesDecimals(index.columns) ? Self.noDecimals : Self.shell([expected.indexSQL(index)])
+      return usesDecimals(index.columns) || index.isFolded
+        ? Self.noCollations : Self.shell([expected.indexSQL(index)])
     }
     guard let column = missing.first(where: { SchemaDifference.line(of: $0) == line }) else {
       return Self.same
     }
     if isLost(column) { return Self.lost }
-    if usesDecimals([column.name]) { return Self.noDecimals }
+    if usesDecimals([column.name]) { return Self.noCollations }
     let sql: SQL =
       "ALTER TABLE \(identifier: expected.name) ADD COLUMN \(expected.definition(column, layout))"
     return Self.shell([sql.text])
@@ -115,7 +116,8 @@ struct TableRepair {
 
   /// Why no SQL in the shell repairs the table; nil if SQL can.
   private var unrepairableReason: String? {
-    missing.contains(where: isLost) ? Self.lost : layout.collations.isEmpty ? nil : Self.noDecimals
+    if missing.contains(where: isLost) { return Self.lost }
+    return layout.collations.isEmpty && !Self.hasFoldedIndex(expected) ? nil : Self.noCollations
   }
 
   /// Whether rows would need values that no longer exist.
@@ -124,9 +126,12 @@ struct TableRepair {
   }
 
   private static let lost = " (its data is lost: restore a backup)"
-  private static let noDecimals =
-    " (the sqlcipher shell has no collation for decimals, and cannot write a table or an index with them: "
-    + "restore a backup)"
+  private static let noCollations =
+    " (the sqlcipher shell has no collation for decimals and for texts without case, and cannot write a table "
+    + "or an index with them: restore a backup)"
+
+  /// Whether a table has an index that ignores case or diacritics.
+  private static func hasFoldedIndex(_ table: TableInfo) -> Bool { table.indexes.contains(where: \.isFolded) }
 
   private var rebuild: [String] {
     let copy = "_mig_\(expected.name)"
@@ -204,4 +209,9 @@ extension RawStatement {
 
 extension TableInfo {
   fileprivate func has(_ column: String) -> Bool { columns.contains { $0.name == column } }
+}
+
+extension TableInfo.Index {
+  /// Whether the index ignores case or diacritics, by a collation of the store.
+  fileprivate var isFolded: Bool { collations.contains { $0?.hasPrefix("vault_fold_") == true } }
 }

@@ -157,7 +157,7 @@ extension MigrationLine {
       let (relationship, filling) = try relationship(try name("the relationship's name"))
       try requireNo(filling)
       entity.relationships.append(relationship)
-    default: entity.indexes.append(IndexDescription(properties: try names(), isUnique: take("unique")))
+    default: entity.indexes.append(try indexDescription())
     }
     try end()
   }

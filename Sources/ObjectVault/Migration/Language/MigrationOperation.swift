@@ -53,10 +53,10 @@ public enum MigrationOperation: Sendable, Hashable {
   case mergeEntities(EntityMerge)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
-  /// `add index E(a, b) unique`
+  /// `add index E(a, b) unique`, `add index E(a) ignoring case`
   case addIndex(String, IndexDescription)
-  /// `drop index E(a, b)`
-  case dropIndex(String, [String])
+  /// `drop index E(a, b)`, `drop index E(a) ignoring case`
+  case dropIndex(String, [String], StringOptions = [])
   /// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }` or `create raw index NAME unique {
   /// SQL }`
   case createRawObject(RawObject)
@@ -92,6 +92,25 @@ extension MigrationOperation: CustomStringConvertible {
         }
       }.joined() + "\""
   }
+}
+
+extension StringOptions {
+  /// What an index ignores, in the form of a migration file, with a space before it: ` ignoring case`.
+  var ignoring: String {
+    isEmpty
+      ? ""
+      : " ignoring" + (contains(.caseInsensitive) ? " case" : "")
+        + (contains(.diacriticInsensitive) ? " diacritics" : "")
+  }
+}
+
+extension IndexDescription {
+  /// The index in the form of a migration file, without the entity: `(a, b) unique`.
+  var text: String {
+    "(\(properties.joined(separator: ", ")))\(isUnique ? " unique" : "")\(comparing.ignoring)"
+  }
+  /// The index in the form in which `drop index` names it: `(a, b)`.
+  var wording: String { "(\(properties.joined(separator: ", ")))\(comparing.ignoring)" }
 }
 
 extension AttributeDescription {

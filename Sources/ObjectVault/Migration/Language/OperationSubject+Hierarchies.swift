@@ -56,8 +56,7 @@ extension Schema {
       guard let index = child.indexes.first(where: { $0.properties.contains(property) }) else { continue }
       throw ModelError(
         reason:
-          "the index \(child.name)(\(index.properties.joined(separator: ", "))) uses it; drop the index "
-          + "first")
+          "the index \(child.name)\(index.wording) uses it; drop the index first")
     }
   }
 

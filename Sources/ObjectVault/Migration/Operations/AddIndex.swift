@@ -1,4 +1,4 @@
-// The operations `add index E(a, b) unique` and `drop index E(a, b)`.
+// The operations `add index E(a, b) unique`, `add index E(a) ignoring case` and `drop index E(a, b)`.
 
 struct AddIndex: TableOperation {
   let entity: String
@@ -7,14 +7,11 @@ struct AddIndex: TableOperation {
   static let forms = [
     OperationForm("add", "index") { line in
       let entity = try line.name("the entity's name")
-      return [
-        .addIndex(entity, IndexDescription(properties: try line.names(), isUnique: line.take("unique")))
-      ]
+      return [.addIndex(entity, try line.indexDescription())]
     }
   ]
   var text: OperationText {
-    .line(
-      "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")")
+    .line("add index \(entity)\(index.text)")
   }
   var subject: OperationSubject { .madeIndex(entity, index.properties) }
   var traits: OperationTraits {
@@ -40,10 +37,12 @@ struct AddIndex: TableOperation {
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    let drop = MigrationOperation.dropIndex(entity, index.properties)
+    let drop = MigrationOperation.dropIndex(entity, index.properties, index.comparing)
     // `drop index` removes the older index of the same properties first. So the rollback drops both indexes
     // and adds the older one again.
-    guard let former = model.index(entity, index.properties) else { return .operations([drop]) }
+    guard let former = model.index(of: entity, index.properties, comparing: index.comparing) else {
+      return .operations([drop])
+    }
     return .operations([drop, drop, .addIndex(entity, former)])
   }
 
@@ -58,11 +57,17 @@ struct AddIndex: TableOperation {
 struct DropIndex: TableOperation {
   let entity: String
   let names: [String]
+  /// What the index ignores.
+  let comparing: StringOptions
 
   static let forms = [
-    OperationForm("drop", "index") { [.dropIndex(try $0.name("the entity's name"), try $0.names())] }
+    OperationForm("drop", "index") { line in
+      [.dropIndex(try line.name("the entity's name"), try line.names(), try line.ignoring())]
+    }
   ]
-  var text: OperationText { .line("drop index \(entity)(\(names.joined(separator: ", ")))") }
+  var text: OperationText {
+    .line("drop index \(entity)\(IndexDescription(properties: names, comparing: comparing).text)")
+  }
   var subject: OperationSubject { .droppedIndex(entity, names) }
   var traits: OperationTraits {
     OperationTraits(
@@ -72,7 +77,7 @@ struct DropIndex: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
-    if names.count == 1,
+    if names.count == 1, comparing.isEmpty,
       let attribute = model.entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),
       model.entities[owner].attributes[attribute].isUnique
         || model.entities[owner].attributes[attribute].isIndexed
@@ -81,15 +86,22 @@ struct DropIndex: TableOperation {
       model.entities[owner].attributes[attribute].isIndexed = false
       return
     }
-    guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
+    guard
+      let index = model.entities[owner].indexes.firstIndex(where: {
+        $0.properties == names && $0.comparing == comparing
+      })
+    else {
       // Every to-one has an index, which stays: dropping it does nothing.
-      if names.count == 1, model.entities[owner].relationship(named: names[0])?.hasColumn == true { return }
-      let known = model.entities[owner].indexedProperties.map {
-        "\(entity)(\($0.joined(separator: ", ")))"
+      if names.count == 1, comparing.isEmpty,
+        model.entities[owner].relationship(named: names[0])?.hasColumn == true
+      {
+        return
       }
+      let known = model.entities[owner].droppableIndexes.map { entity + $0.text }
       let others =
         known.isEmpty ? "\(entity) has no index" : "the indexes are \(known.joined(separator: ", "))"
-      throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", "))); \(others)")
+      let wanted = IndexDescription(properties: names, comparing: comparing)
+      throw ModelError(reason: "there is no index \(entity)\(wanted.text); \(others)")
     }
     model.entities[owner].indexes.remove(at: index)
   }
@@ -97,16 +109,22 @@ struct DropIndex: TableOperation {
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    .operations(model.index(entity, names).map { [.addIndex(entity, $0)] } ?? [])
+    .operations(model.index(of: entity, names, comparing: comparing).map { [.addIndex(entity, $0)] } ?? [])
   }
 }
 
 extension Schema {
-  /// The index of exactly these properties, declared as an index or by an attribute. nil if there is none.
-  fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
+  /// The index of exactly these properties that ignores exactly this, declared as an index or by an
+  /// attribute. nil if there is none.
+  fileprivate func index(
+    of entity: String, _ properties: [String], comparing: StringOptions
+  ) -> IndexDescription? {
     guard let entity = self.entity(named: entity) else { return nil }
-    if let index = entity.indexes.first(where: { $0.properties == properties }) { return index }
-    guard properties.count == 1, let attribute = entity.attribute(named: properties[0]),
+    let isWanted = { (index: IndexDescription) in
+      index.properties == properties && index.comparing == comparing
+    }
+    if let index = entity.indexes.first(where: isWanted) { return index }
+    guard properties.count == 1, comparing.isEmpty, let attribute = entity.attribute(named: properties[0]),
       attribute.isUnique || attribute.isIndexed
     else { return nil }
     return IndexDescription(properties: properties, isUnique: attribute.isUnique)
@@ -114,8 +132,32 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// The properties of each index. The indexes of to-ones are not included, because they cannot be dropped.
-  fileprivate var indexedProperties: [[String]] {
-    attributes.filter { $0.isUnique || $0.isIndexed }.map { [$0.name] } + indexes.map(\.properties)
+  /// The indexes in the form in which `drop index` names them. Those of to-ones are not included, because
+  /// they cannot be dropped.
+  fileprivate var droppableIndexes: [IndexDescription] {
+    attributes.filter { $0.isUnique || $0.isIndexed }.map { IndexDescription(properties: [$0.name]) }
+      + indexes.map { IndexDescription(properties: $0.properties, comparing: $0.comparing) }
+  }
+}
+
+extension MigrationLine {
+  /// Parses the properties of an index, and its options.
+  mutating func indexDescription() throws -> IndexDescription {
+    let properties = try names()
+    let isUnique = take("unique")
+    return IndexDescription(properties: properties, isUnique: isUnique, comparing: try ignoring())
+  }
+
+  /// Parses what an index ignores: `ignoring case`, `ignoring diacritics` or `ignoring case diacritics`.
+  mutating func ignoring() throws -> StringOptions {
+    guard take("ignoring") else { return [] }
+    var options: StringOptions = []
+    if take("case") { options.insert(.caseInsensitive) }
+    if take("diacritics") { options.insert(.diacriticInsensitive) }
+    guard !options.isEmpty else {
+      throw failure(
+        "what the index ignores is missing", hint: "write ignoring case, or ignoring case diacritics")
+    }
+    return options
   }
 }

@@ -70,8 +70,6 @@ extension EntityDescription {
   fileprivate var memberLines: [String] {
     attributes.sorted { $0.name < $1.name }.map { "attribute \($0.text)" }
       + relationships.sorted { $0.name < $1.name }.map { "relationship \($0.text)" }
-      + indexes.map {
-        "index (\($0.properties.joined(separator: ", ")))\($0.isUnique ? " unique" : "")"
-      }.sorted()
+      + indexes.map { "index \($0.text)" }.sorted()
   }
 }

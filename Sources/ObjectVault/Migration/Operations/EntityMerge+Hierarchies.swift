@@ -131,7 +131,7 @@ struct HierarchyMerge {
     let mapped = Set(places.attributes.map(\.from.name))
     for attribute in places.source.attributes where !mapped.contains(attribute.name) {
       let indexes = try current(merge.source).indexes.filter { $0.properties.contains(attribute.name) }
-      try add(indexes.map { .dropIndex(merge.source, $0.properties) })
+      try add(indexes.map { .dropIndex(merge.source, $0.properties, $0.comparing) })
       try add(.dropAttribute(merge.source, attribute.name))
     }
   }
@@ -235,7 +235,7 @@ struct HierarchyMerge {
     }
     let source = try current(merge.source)
     let indexes = try indexesOfSubentities(source)
-    try add(indexes.map { .dropIndex($0.owner, $0.index.properties) })
+    try add(indexes.map { .dropIndex($0.owner, $0.index.properties, $0.index.comparing) })
     parts.append(.sql(renaming(source)))
     for child in present.children(of: source) { try add(.setParent(child.name, to: merge.destination)) }
     try add(.dropEntity(merge.source))
@@ -274,7 +274,7 @@ struct HierarchyMerge {
         if let lost = index.properties.first(where: { source.declares($0) && news[$0] == nil }) {
           throw ModelError(
             reason:
-              "the index \(below.name)(\(index.properties.joined(separator: ", "))) uses \(lost), which has no place in "
+              "the index \(below.name)\(index.wording) uses \(lost), which has no place in "
               + "\(merge.destination); drop the index first")
         }
         var new = index

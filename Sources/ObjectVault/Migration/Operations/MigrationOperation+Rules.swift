@@ -35,7 +35,8 @@ extension MigrationOperation {
     case .renameRelationship(let entity, let name, let new):
       RenameRelationship(entity: entity, name: name, new: new)
     case .addIndex(let entity, let index): AddIndex(entity: entity, index: index)
-    case .dropIndex(let entity, let names): DropIndex(entity: entity, names: names)
+    case .dropIndex(let entity, let names, let comparing):
+      DropIndex(entity: entity, names: names, comparing: comparing)
     case .createRawObject(let object): CreateRawObject(object: object)
     case .dropRawObject(let kind, let name): DropRawObject(kind: kind, name: name)
     case .transform(let transform): transform

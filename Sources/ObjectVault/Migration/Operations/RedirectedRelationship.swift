@@ -57,7 +57,7 @@ extension Schema {
       owner.indexes.filter { $0.properties.contains(property) }.map { (owner.name, $0) }
     }
     return (
-      found.map { .dropIndex($0.0, $0.1.properties) }, found.map { .addIndex($0.0, $0.1) }
+      found.map { .dropIndex($0.0, $0.1.properties, $0.1.comparing) }, found.map { .addIndex($0.0, $0.1) }
     )
   }
 

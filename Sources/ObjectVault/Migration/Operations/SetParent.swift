@@ -68,12 +68,11 @@ struct SetParent: TableOperation {
       (lacking.map {
         [(.requiresWithoutFilling, "\($0), but existing rows have no value; \(Self.advice)")]
       } ?? [])
-      + change.lostIndexes.map { properties in
-        let names = properties.joined(separator: ", ")
-        return (
+      + change.lostIndexes.map { index in
+        (
           .losesIndex,
-          "the index \(entity)(\(names)) is dropped, because \(parent) has none; to keep one, write: add "
-            + "index \(parent)(\(names))"
+          "the index \(entity)\(index.text) is dropped, because \(parent) has none; to keep one, write: add "
+            + "index \(parent)\(index.text)"
         )
       }
   }
