@@ -29,7 +29,10 @@ final class WrittenSQL {
     (self.sql, self.writes, self.mapping) = (sql, writes, mapping)
     let words = SQLScanner.words(sql)
     (mayReplace, isExplained) = (writes && words.contains("replace"), words.first == "explain")
-    endsTransaction = zip(words, words.dropFirst()).contains { $0 == "or" && $1 == "rollback" }
+    // Not any OR before ROLLBACK, which may be the name of a column.
+    endsTransaction = words.indices.dropLast(2).contains {
+      ["insert", "update"].contains(words[$0]) && words[$0 + 1] == "or" && words[$0 + 2] == "rollback"
+    }
   }
 
   /// Checks a query, without running it.

@@ -175,7 +175,7 @@ struct StoreOpening: Sendable {
     // Before the steps: they change rows, which an index in a wrong order does not find.
     let folded = FoldedIndexes(connection: connection) { Folding.version }
     let hadFolded = try folded.exist()
-    if hadFolded { try folded.sort() }
+    if hadFolded { try stop.run(connection) { try folded.sort() } }
     do {
       (migrated, storeState) = try stop.run(connection) {
         try MigrationRunner(

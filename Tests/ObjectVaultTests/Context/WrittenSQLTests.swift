@@ -42,11 +42,14 @@ private struct BooksOfYear: Decodable, Equatable {
       )
       #expect(years == [BooksOfYear(year: 2000, n: 2, best: 3), BooksOfYear(year: 2001, n: 2, best: 1)])
       #expect(try context.rows(as: Int.self, "SELECT count(*) FROM Book") == [6])
+      // A column may have the name of a keyword.
+      let named: SQL = "SELECT count(*) FROM (SELECT 1 AS rollback) WHERE 0 OR rollback"
+      #expect(try context.rows(as: Int.self, named) == [1])
       let deep = try context.rows(
         as: Int.self,
         "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k LIMIT \(3)) SELECT i FROM k")
       #expect(deep == [1, 2, 3])
-      #expect(context.statistics.queries == 4)
+      #expect(context.statistics.queries == 5)
       #expect(throws: SQLError.self) { try rows[0]["yaer"] as Int }
     }
   }
