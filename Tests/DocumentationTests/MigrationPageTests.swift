@@ -141,7 +141,8 @@ import Testing
     "create entity", "drop entity", "rename entity", "set parent", "add attribute", "drop attribute",
     "rename attribute",
     "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
-    "make relationship an entity", "transform swift", "make required", "make optional", "set default",
+    "make relationship an entity", "transform swift", "make required", "make optional", "make lazy",
+    "make eager", "set default",
     "add relationship", "drop relationship",
     "rename relationship", "set delete rule", "make many", "make one", "make ordered", "make unordered",
     "add index", "drop index",
@@ -167,6 +168,7 @@ import Testing
     case .transformSwift: "transform swift"
     case .makeRequired: "make required"
     case .makeOptional: "make optional"
+    case .setLazy(_, _, let isLazy): isLazy ? "make lazy" : "make eager"
     case .setDefault: "set default"
     case .addRelationship: "add relationship"
     case .dropRelationship: "drop relationship"

@@ -74,8 +74,12 @@ import Testing
       class Person: ManagedObject {
         @Attribute var name: String
       }
+      final class Document: ManagedObject {
+        @Attribute var name: String
+        @Attribute(.lazy) var content: Data
+      }
       """#,
-      "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status, object: DynamicObject"
+      "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status, document: Document, file: FileHandle, size: Int, object: DynamicObject"
     ),
     "VaultAuthoring": (
       """

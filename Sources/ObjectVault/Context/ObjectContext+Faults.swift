@@ -162,12 +162,14 @@ extension ObjectContext {
     do { try load(object) } catch { note(error) }
   }
 
-  /// Reads the attributes that a fetch left out of an object's row. If the row is missing, the object
-  /// becomes invalid.
-  func complete(_ object: ManagedObject) throws {
+  /// Reads values that a fetch left out of an object's row: a lazy attribute alone, any other together with
+  /// all that are not lazy. If the row is missing, the object becomes invalid.
+  func complete(_ object: ManagedObject, for slot: Int?) throws {
     guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
+    let lazy = slot.flatMap { entity.lazySlots.contains($0) ? $0 : nil }
+    guard lazy != nil || object.lacksFetched else { return }
     countFault(object.rowID, table: object.map?.table)
-    if object.overlay == nil, object.state == .loaded {
+    if lazy == nil, object.overlay == nil, object.state == .loaded {
       let version = object.rowVersion
       try load(object)
       // The program has read values of the former version. If the row has another one by now, a save of
@@ -175,18 +177,17 @@ extension ObjectContext {
       if object.state == .loaded { object.rowVersion = version }
       return
     }
-    guard try completePending(object, entity) else {
+    guard try add(lazy.map { [$0] } ?? entity.fetchedSlots, to: object, of: entity) else {
+      if object.overlay == nil, object.state == .loaded { object.loseRow() }
       throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
     }
   }
 
-  /// Reads the missing attributes of a deleted object, or of one with changes, which keeps its version: if
-  /// the row has another one by now, the save finds the conflict. Changed objects are seldom partial,
-  /// because the first change reads the whole row.
+  /// Reads some slots of an object's row, and keeps the values and the version that the object has: if the
+  /// row has another version by now, a save of the object finds the conflict.
   /// - Returns: Whether the row exists.
-  private func completePending(_ object: ManagedObject, _ entity: EntityMapping) throws -> Bool {
+  private func add(_ slots: [Int], to object: ManagedObject, of entity: EntityMapping) throws -> Bool {
     statistics.queries += 1
-    let slots = entity.storedSlots
     return try withConnection { connection in
       try connection.withStatement(sql: entity.valuesSQL(slots, isBranch: false)) { statement in
         try statement.bind(object.rowID, at: 1)
@@ -195,7 +196,7 @@ extension ObjectContext {
         var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
         let page = packer.page
         let read = unsafe packer.pack(
-          statement, firstColumn: 0, slots: slots, slotCount: entity.slotCount)
+          statement, firstColumn: 0, slots: slots, slotCount: entity.slotCount, others: RowCell.absent)
         let readPage = packer.page
         let joined = packer.pack(slotCount: entity.slotCount) { slot in
           let cell = object.packedCell(slot)
@@ -204,7 +205,7 @@ extension ObjectContext {
         withExtendedLifetime((page, readPage)) {}
         unsafe object.row = unsafe joined.cells
         object.page = joined.page
-        object.isPartial = false
+        object.isPartial = entity.storedSlots.contains { object.packedCell($0)?.isAbsent == true }
         return true
       }
     }
@@ -283,6 +284,13 @@ extension ObjectContext {
       // Nothing else retains the objects yet.
       withExtendedLifetime(found) { for owner in owners { _ = owner.toOneTarget(slot) } }
     }
+  }
+
+  /// Reads a lazy attribute of many objects with one query. Objects with pending changes are left out: an
+  /// access reads their value alone.
+  func prefetch(lazy slot: Int, of owners: [ManagedObject], _ entity: EntityMapping) throws {
+    let waiting = owners.filter { $0.isPartial && $0.packedCell(slot)?.isAbsent == true }
+    _ = try scan(entity, slots: [slot]).rows(RowIDSet(waiting.map(\.rowID)).ids)
   }
 
   /// Returns the targets or members of a prefetched relationship, each once, including those that were in

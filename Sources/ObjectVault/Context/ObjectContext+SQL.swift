@@ -91,6 +91,15 @@ extension ObjectContext {
   ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``. Nothing is changed then.
   @discardableResult
   public func execute(_ sql: SQL) throws -> Int {
+    try changing(by: sql) { try changeRows(sql, on: $0) }
+  }
+
+  /// Calls `change`, which changes rows without objects, in the context's transaction or in one of its own;
+  /// then discards what it has changed from the objects in memory, and tells listeners.
+  /// - Parameter sql: The text that errors have.
+  func changing<Result>(
+    by sql: SQL, _ change: (Connection) throws -> (Result, RowsChangedBySQL)
+  ) throws -> Result {
     guard canWrite else { throw StoreError.readOnlyContext }
     guard !pending.isLive else { throw StoreError.unsavedChanges }
     try run?.check()
@@ -99,19 +108,19 @@ extension ObjectContext {
       throw StoreError.sqlRefused(
         sql: sql.text, reason: "runs in a migration step; write it as a data block of the step")
     case .reading(let connection, _), .writing(let connection, _, _):
-      let (count, changed) = try connection.savepoint { try changeRows(sql, on: connection) }
+      let (result, changed) = try connection.savepoint { try change(connection) }
       adopt(changed)
-      guard !changed.entities.isEmpty else { return count }
+      guard !changed.entities.isEmpty else { return result }
       written.hasAny = true
       written.rows.changedBySQL.formUnion(changed.entities)
       written.changes?.changedBySQL.formUnion(changed.entities)
-      return count
+      return result
     case .pooled(let pool):
       return try pool.withWriter { connection in
-        let (count, changed) = try naming(sql) {
+        let (result, changed) = try naming(sql) {
           try connection.transaction(.immediate) {
             try core.beginWriting(connection)
-            return try changeRows(sql, on: connection)
+            return try change(connection)
           }
         }
         core.reservedIDs.commit()
@@ -119,7 +128,7 @@ extension ObjectContext {
         var collector = ChangeCollector()
         collector.changedBySQL.formUnion(changed.entities)
         publish(collector)
-        return count
+        return result
       }
     }
   }

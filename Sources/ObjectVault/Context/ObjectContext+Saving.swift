@@ -58,6 +58,7 @@ extension ObjectContext {
       return
     }
     guard canWrite else { throw StoreError.readOnlyContext }
+    if records { try readFormerLazyValues() }
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
       // The last save needs no savepoint: an error rolls the whole transaction back.
@@ -78,6 +79,17 @@ extension ObjectContext {
         core.reservedIDs.commit()
         adopt(writer.plan)
         publish(writer.record)
+      }
+    }
+  }
+
+  /// Reads the saved values of lazy attributes that were written without being read: change sets need them.
+  private func readFormerLazyValues() throws {
+    for object in pending.updated where object.isPartial {
+      guard let overlay = object.overlay, let entity = object.entity else { continue }
+      for slot in entity.lazySlots
+      where overlay.changed.contains(slot) && object.packedCell(slot)?.isAbsent == true {
+        try complete(object, for: slot)
       }
     }
   }

@@ -259,7 +259,8 @@ private struct SchemaCollector {
     case .attribute(let type, let isOptional, let initial, let options):
       var attribute = AttributeDescription(
         name: property.name, type: type, isOptional: isOptional, isUnique: options.contains(.unique),
-        isIndexed: options.contains(.indexed) && !options.contains(.unique))
+        isIndexed: options.contains(.indexed) && !options.contains(.unique),
+        isLazy: options.contains(.lazy))
       if let initial {
         do {
           // A default that differs between two calls, or is a date or UUID, is computed for each object

@@ -196,14 +196,27 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
     for (index, name) in path.enumerated() {
       guard !owners.isEmpty else { return }
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
-        throw StoreError.predicate(
-          PredicateError(
-            "\(entity.name).\(name) is not a relationship and cannot be prefetched", entity: entity.name))
+        return try prefetch(attribute: name, isLast: index + 1 == path.count, of: owners, entity)
       }
       try context.prefetch(relationship, of: owners)
       entity = relationship.destination
       if index + 1 < path.count { owners = context.otherEnds(relationship, of: owners) }
     }
+  }
+
+  private func prefetch(
+    attribute name: String, isLast: Bool, of owners: [ManagedObject], _ entity: EntityMapping
+  ) throws {
+    guard let slot = entity.slot(named: name), isLast, entity.lazySlots.contains(slot) else {
+      let isAttribute = entity.slot(named: name) != nil
+      throw StoreError.predicate(
+        PredicateError(
+          "\(entity.name).\(name) cannot be prefetched: "
+            + (isAttribute
+              ? "an attribute that is not lazy is read with its object" : "it is not a relationship"),
+          entity: entity.name))
+    }
+    try context.prefetch(lazy: slot, of: owners, entity)
   }
 }
 

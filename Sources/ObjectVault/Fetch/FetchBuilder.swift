@@ -142,18 +142,20 @@ extension FetchBuilder {
 
   // MARK: What is fetched with the objects
 
-  /// Fetches a relationship of all results with one more query.
-  /// - Parameter path: The relationship. For a path of several relationships each is fetched.
-  /// - Returns: A copy with the relationship.
+  /// Fetches a relationship or a lazy attribute of all results with one more query.
+  /// - Parameter path: The relationship, or the attribute (``AttributeOption/lazy``). For a path of several
+  ///   relationships each is fetched.
+  /// - Returns: A copy with the relationship or attribute.
   public consuming func prefetch(_ path: PartialKeyPath<Object>) -> Self {
     if let names = names(of: path) { request.parameters.prefetch.append(names) }
     return self
   }
 
-  /// Fetches a relationship that is named by a text, of all results, with one more query.
-  /// - Parameter path: The relationship. For a path of several relationships, such as `user.statuses`,
-  ///   each is fetched.
-  /// - Returns: A copy with the relationship.
+  /// Fetches a relationship or a lazy attribute that is named by a text, of all results, with one more
+  /// query.
+  /// - Parameter path: The relationship, or the attribute (``AttributeOption/lazy``). For a path of several
+  ///   relationships, such as `user.statuses`, each is fetched.
+  /// - Returns: A copy with the relationship or attribute.
   public consuming func prefetch(path: String) -> Self {
     request.parameters.prefetch.append(path.pathNames)
     return self

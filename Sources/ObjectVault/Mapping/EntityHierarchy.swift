@@ -13,7 +13,7 @@ struct EntityReference: Sendable {
 /// whole branch.
 struct BranchColumns: Sendable {
   let entity: EntityReference
-  /// For each stored slot, the index of its column in the row.
+  /// For each slot that is read with a row, the index of its column in the row.
   let columns: [Int]
 }
 
@@ -35,7 +35,7 @@ struct BranchRows: Sendable {
     var next = 3
     var numbers: [String: Int] = [:]
     entities = entity.branch.map { entity in
-      let columns = entity.storedSlots.compactMap { slot -> Int? in
+      let columns = entity.fetchedSlots.compactMap { slot -> Int? in
         guard let column = entity.slots[slot].columnName else { return nil }
         let name = column.description
         if let number = numbers[name] { return number }

@@ -27,6 +27,10 @@ package final class EntityMapping: @unchecked Sendable {
   package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
   /// The slots that have a column, attributes and to-ones, in the order of the column list.
   @safe @exclusivity(unchecked) package fileprivate(set) var storedSlots: [Int] = []
+  /// The stored slots that are read with a row: all but those of lazy attributes.
+  @safe @exclusivity(unchecked) fileprivate(set) var fetchedSlots: [Int] = []
+  /// The stored slots of lazy attributes.
+  fileprivate(set) var lazySlots: [Int] = []
   /// For each slot, whether it is a to-one with a column; the value may then be a temporary id.
   @safe @exclusivity(unchecked) package fileprivate(set) var isToOne: [Bool] = []
   @safe @exclusivity(unchecked) fileprivate(set) var hasToOne = false
@@ -60,11 +64,11 @@ package final class EntityMapping: @unchecked Sendable {
   var functionRowSQL: String { functionRowText.value { functionRowStatement } }
   /// The query for the high-water mark of the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
-  /// `id`, the version and all stored columns, of the table with the alias `t0`. For an entity with
-  /// descendants: `id`, the version, the number of the row's entity, and the stored columns of all
+  /// `id`, the version and the columns of ``fetchedSlots``, of the table with the alias `t0`. For an
+  /// entity with descendants: `id`, the version, the number of the row's entity, and the columns of all
   /// entities of the branch.
   var objectColumns: SQL { branchRows.columns }
-  /// `id`, the version and the stored columns of the entity, without those of descendants.
+  /// `id`, the version and the columns of ``fetchedSlots``, without those of descendants.
   fileprivate(set) var ownColumns: SQL = ""
   /// The columns of each entity of the branch in ``objectColumns``; empty for an entity without
   /// descendants.
@@ -87,12 +91,12 @@ package final class EntityMapping: @unchecked Sendable {
   /// The number of ``objectColumns``.
   var columnCount: Int { branchRows.count }
   /// The number of ``ownColumns``.
-  var ownColumnCount: Int { storedSlots.count + 2 }
+  var ownColumnCount: Int { fetchedSlots.count + 2 }
 
   /// Returns the columns of a query for rows: ``objectColumns`` or ``ownColumns``, or as many of them as
   /// some slots need.
   /// - Parameters:
-  ///   - slots: The slots that are read; nil for all, also those of subentities.
+  ///   - slots: The slots that are read; nil for ``fetchedSlots``, also those of subentities.
   ///   - isBranch: Whether rows of subentities are included.
   func columns(of slots: [Int]?, isBranch: Bool = true) -> SQL {
     guard let slots else { return isBranch ? objectColumns : ownColumns }
@@ -183,6 +187,8 @@ package final class EntityMapping: @unchecked Sendable {
     relationships = slots.compactMap(\.relationship)
     oneToOnes = relationships.filter { !$0.hasMembers && $0.inverseIsLookedUp }
     storedSlots = slots.indices.filter { slots[$0].columnName != nil }
+    lazySlots = storedSlots.filter { slots[$0].attribute?.isLazy == true }
+    fetchedSlots = storedSlots.filter { !lazySlots.contains($0) }
     isToOne = slots.map { $0.relationship?.hasMembers == false }
     hasToOne = isToOne.contains(true)
     isRequired = slots.map {
@@ -196,8 +202,8 @@ package final class EntityMapping: @unchecked Sendable {
       + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
       + oneToOnes.map { [$0.slot] }
     ownColumns = "t0.\"id\", t0.\"_version\""
+    for column in fetchedSlots.compactMap({ slots[$0].columnName }) { ownColumns.append(", t0.\(column)") }
     let columns = storedSlots.compactMap { slots[$0].columnName }
-    for column in columns { ownColumns.append(", t0.\(column)") }
     insertSQL = insertStatement(columns)
     feedSQL = feedStatement(columns)
   }

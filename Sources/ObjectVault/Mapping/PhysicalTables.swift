@@ -42,11 +42,15 @@ extension Schema {
     add(root, to: &table)
     for entity in below { add(entity, to: &table) }
     return TableInfo(
-      name: root.name, columns: table.columns, foreignKeys: table.foreignKeys, indexes: table.indexes)
+      name: root.name, columns: table.columns + table.lazyColumns, foreignKeys: table.foreignKeys,
+      indexes: table.indexes)
   }
 
   private struct TableDraft {
     var columns: [TableInfo.Column] = []
+    /// The columns of lazy attributes. They stand behind all others, so that the engine reads the other
+    /// columns of a row without the pages of the large values.
+    var lazyColumns: [TableInfo.Column] = []
     var foreignKeys: [TableInfo.ForeignKey] = []
     var indexes: [TableInfo.Index] = []
   }
@@ -58,11 +62,11 @@ extension Schema {
     // writes the defaults.
     let isRoot = entity.parent == nil
     for attribute in entity.attributes {
-      table.columns.append(
-        TableInfo.Column(
-          name: attribute.name, type: attribute.type.traits.sqlType,
-          isRequired: isRoot && !attribute.isOptional,
-          defaultSQL: isRoot ? attribute.defaultValue?.sql : nil, isPrimaryKey: false))
+      let column = TableInfo.Column(
+        name: attribute.name, type: attribute.type.traits.sqlType,
+        isRequired: isRoot && !attribute.isOptional,
+        defaultSQL: isRoot ? attribute.defaultValue?.sql : nil, isPrimaryKey: false)
+      if attribute.isLazy { table.lazyColumns.append(column) } else { table.columns.append(column) }
       if attribute.isUnique || attribute.isIndexed {
         table.indexes.append(
           Self.index(

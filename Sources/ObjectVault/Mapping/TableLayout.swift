@@ -15,16 +15,23 @@ struct TableLayout {
   let kind: TableKind
   /// The collations of columns, by the column's name.
   let collations: [String: String]
+  /// The columns of lazy attributes, which stand behind all others.
+  let lazyColumns: Set<String>
 }
 
 extension Schema {
   /// Returns the layout of one of the model's tables.
   func layout(ofTable name: String) -> TableLayout {
-    guard let entity = entity(named: name) else { return TableLayout(kind: .links, collations: [:]) }
-    let collations = hierarchy(of: entity).flatMap(\.attributes).compactMap { attribute in
+    guard let entity = entity(named: name) else {
+      return TableLayout(kind: .links, collations: [:], lazyColumns: [])
+    }
+    let attributes = hierarchy(of: entity).flatMap(\.attributes)
+    let collations = attributes.compactMap { attribute in
       attribute.type.traits.collation.map { (attribute.name, $0) }
     }
-    return TableLayout(kind: .objects, collations: Dictionary(collations) { first, _ in first })
+    return TableLayout(
+      kind: .objects, collations: Dictionary(collations) { first, _ in first },
+      lazyColumns: Set(attributes.filter(\.isLazy).map(\.name)))
   }
 }
 

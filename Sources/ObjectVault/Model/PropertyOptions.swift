@@ -8,6 +8,23 @@ public enum AttributeOption: Sendable, Hashable {
   case indexed
   /// As ``indexed(_:)``.
   case foldedIndex(StringOptions)
+  /// A fetch leaves the value out; the first access to the attribute reads it. For large values, such as
+  /// the content of a document.
+  ///
+  /// ```swift
+  /// @Attribute(.lazy) var content: Data
+  /// ```
+  ///
+  /// ``FetchBuilder/prefetch(_:)`` reads it for all results of a fetch, and
+  /// ``ObjectContext/readBytes(of:_:_:)`` reads it in parts. An object keeps the value that it has read
+  /// until its row changes or the object is refreshed.
+  ///
+  /// The column stands behind all others in the table: the engine reaches a column by the pages of those
+  /// before it. For this reason, a step that makes an attribute lazy copies the table, and so does one that
+  /// adds another attribute to its entity. A save of other attributes does not read the value, but the
+  /// engine writes the whole row again: if other attributes change often, keep the value in an entity of its
+  /// own.
+  case lazy
   /// The attribute had another name in an earlier version.
   ///
   /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute

@@ -134,7 +134,7 @@ public struct EntityDescription: Sendable, Hashable, Codable {
 }
 
 /// An attribute of an entity.
-public struct AttributeDescription: Sendable, Hashable, Codable {
+public struct AttributeDescription: Sendable, Hashable {
   /// The attribute's name, which is also the name of its column.
   public var name: String
   /// The attribute's type.
@@ -145,6 +145,8 @@ public struct AttributeDescription: Sendable, Hashable, Codable {
   public var isUnique: Bool
   /// Whether the attribute has an index.
   public var isIndexed: Bool
+  /// Whether a fetch leaves the value out: see ``AttributeOption/lazy``.
+  public var isLazy: Bool
   /// The constant that new objects get, and existing rows when the attribute is added. nil without a
   /// default, for data, and for defaults in Swift classes that are computed for each object, as those of
   /// dates and UUIDs always are.
@@ -153,14 +155,49 @@ public struct AttributeDescription: Sendable, Hashable, Codable {
   /// Creates an attribute. Each parameter is described at the property of its name.
   public init(
     name: String, type: AttributeType, isOptional: Bool = false, isUnique: Bool = false,
-    isIndexed: Bool = false, defaultValue: DefaultValue? = nil
+    isIndexed: Bool = false, isLazy: Bool = false, defaultValue: DefaultValue? = nil
   ) {
     self.name = name
     self.type = type
     self.isOptional = isOptional
     self.isUnique = isUnique
     self.isIndexed = isIndexed
+    self.isLazy = isLazy
     self.defaultValue = defaultValue
+  }
+}
+
+extension AttributeDescription: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case name, type, isOptional, isUnique, isIndexed, isLazy, defaultValue
+  }
+
+  /// Decodes what ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      name: try container.decode(String.self, forKey: .name),
+      type: try container.decode(AttributeType.self, forKey: .type),
+      isOptional: try container.decode(Bool.self, forKey: .isOptional),
+      isUnique: try container.decode(Bool.self, forKey: .isUnique),
+      isIndexed: try container.decode(Bool.self, forKey: .isIndexed),
+      isLazy: try container.decodeIfPresent(Bool.self, forKey: .isLazy) ?? false,
+      defaultValue: try container.decodeIfPresent(DefaultValue.self, forKey: .defaultValue))
+  }
+
+  /// Encodes the attribute.
+  ///
+  /// `isLazy` is only written when true, so that the JSON and the meaning hash of all other attributes
+  /// are the same as before this option existed.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+    try container.encode(type, forKey: .type)
+    try container.encode(isOptional, forKey: .isOptional)
+    try container.encode(isUnique, forKey: .isUnique)
+    try container.encode(isIndexed, forKey: .isIndexed)
+    if isLazy { try container.encode(true, forKey: .isLazy) }
+    try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
   }
 }
 

@@ -98,18 +98,18 @@ extension ManagedObject {
     host?.didWrite(self, isFirst: isFirst)
   }
 
-  /// Reads what a fetch left out of the row: change sets need the old value of each property that is
-  /// written, and after the save it is lost.
-  /// - Returns: Whether the whole row is in memory. If not, the error is noted.
+  /// Reads what a fetch left out of the row, except for lazy attributes: change sets need the old value of
+  /// each property that is written, and after the save it is lost.
+  /// - Returns: Whether all other values are in memory. If not, the error is noted.
   private func isWholeForWriting(_ host: any ObjectHost) -> Bool {
-    guard isPartial, state == .loaded else { return true }
-    do { try host.complete(self) } catch { host.note(error) }
-    return !isPartial
+    guard state == .loaded, lacksFetched else { return true }
+    do { try host.complete(self, for: nil) } catch { host.note(error) }
+    return !lacksFetched
   }
 
-  /// Whether the row in memory has this value in a slot.
+  /// Whether the row in memory has this value in a slot. A lazy value is not read for this.
   private func rowHolds(_ value: SQLValue, _ slot: Int) -> Bool {
-    guard let cell = rowCell(slot) else { return false }
+    guard let cell = packedCell(slot), !cell.isAbsent else { return false }
     if case .integer(let number) = value { return cell.int64 == number }
     return cell.value.isStored(as: value)
   }

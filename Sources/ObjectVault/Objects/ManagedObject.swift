@@ -87,7 +87,8 @@ public protocol Persistable: AnyObject {}
     @inline(__always) get { marks & 2 != 0 }
     @inline(__always) set { marks = newValue ? marks | 2 : marks & ~2 }
   }
-  /// Whether cells of its row may be absent, because a fetch left them out: see ``FetchBuilder/only(_:)``.
+  /// Whether cells of its row may be absent, because a fetch left them out: see ``FetchBuilder/only(_:)``
+  /// and ``AttributeOption/lazy``.
   final var isPartial: Bool {
     @inline(__always) get { marks & 4 != 0 }
     @inline(__always) set { marks = newValue ? marks | 4 : marks & ~4 }
@@ -175,9 +176,14 @@ public protocol Persistable: AnyObject {}
     unsafe row.map { unsafe RowCell(row: $0, slot: slot) }
   }
 
+  /// Whether its row lacks values that are read with a row, because a fetch left them out.
+  final var lacksFetched: Bool {
+    isPartial && entity?.fetchedSlots.contains { packedCell($0)?.isAbsent == true } == true
+  }
+
   @inline(never) private final func completedCell(_ slot: Int) -> RowCell? {
     guard let host else { return nil }
-    do { try host.complete(self) } catch { host.note(error) }
+    do { try host.complete(self, for: slot) } catch { host.note(error) }
     return packedCell(slot).flatMap { $0.isAbsent ? nil : $0 }
   }
 
@@ -334,13 +340,20 @@ public protocol Persistable: AnyObject {}
   }
 
   /// Fetches the row now, if it is not in memory or only partly, and throws errors that a getter cannot
-  /// throw. A row that did not exist before is read again.
+  /// throw. A row that did not exist before is read again. Lazy attributes are not read:
+  /// see ``AttributeOption/lazy``.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist, or the object belongs
   ///   to no context; ``SQLError``.
   public final func load() throws {
     guard isUnread || state == .detached || isPartial else { return }
+    try load(for: nil)
+  }
+
+  /// Fetches the row now, or the values that a slot needs.
+  /// - Parameter slot: The slot of which a value is absent; nil for all that are read with a row.
+  final func load(for slot: Int?) throws {
     guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    if isPartial, !isUnread { try host.complete(self) } else { try host.load(self) }
+    if isPartial, !isUnread { try host.complete(self, for: slot) } else { try host.load(self) }
   }
 
   // MARK: Attributes

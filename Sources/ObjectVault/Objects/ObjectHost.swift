@@ -31,9 +31,11 @@ protocol ObjectHost: AnyObject {
   /// Fetches the row of a fault for a getter: an error is recorded. If the row does not exist, the object
   /// becomes invalid; after any other error it stays a fault.
   func fire(_ object: ManagedObject)
-  /// Reads the attributes that a fetch left out of the row of an object. If the row does not exist, the
-  /// object becomes invalid; after any other error it stays as it is.
-  func complete(_ object: ManagedObject) throws
+  /// Reads values that a fetch left out of the row of an object. If the row does not exist, the object
+  /// becomes invalid; after any other error it stays as it is.
+  /// - Parameter slot: The slot of a value that is needed: a lazy attribute is read alone, any other
+  ///   attribute together with all that are not lazy. nil for all that are not lazy.
+  func complete(_ object: ManagedObject, for slot: Int?) throws
   /// Fetches the members of a to-many, or throws.
   func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws
 

@@ -19,7 +19,8 @@ extension SaveWriter {
     var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
     for slot in slots {
       let name = entity.slots[slot].name
-      // The row in memory is that before the save, and complete: see ManagedObject.overwrite.
+      // The row in memory is that before the save, and has all written properties: see
+      // ManagedObject.overwrite, and for lazy attributes ObjectContext.readFormerLazyValues.
       old[name] = object.packedCell(slot)?.value
       new[name] = resolved(overlay[slot], of: entity, slot: slot)
     }

@@ -38,7 +38,7 @@ struct HierarchyReader {
     } else {
       members = [
         Member(
-          reader: RowReader(entity, maps), columns: entity.storedSlots.indices.map { $0 + 2 })
+          reader: RowReader(entity, maps), columns: entity.fetchedSlots.indices.map { $0 + 2 })
       ]
     }
   }

@@ -19,7 +19,7 @@ final class PagePacking: RowHanding {
   /// - Parameter slots: The slots that the rows have; nil for all.
   init(_ entity: EntityMapping, slots: [Int]?, hand: @escaping (RowBatch) throws -> Void) {
     packer = RowPacker(firstPageBytes: 65_536)
-    self.slots = slots ?? entity.storedSlots
+    self.slots = slots ?? entity.fetchedSlots
     others = self.slots.count < entity.storedSlots.count ? RowCell.absent : 0
     slotCount = entity.slots.count
     columnCount = entity.columnCount(of: slots)

@@ -2,8 +2,8 @@
 
 internal import CipherSQLite
 
-/// Reads rows of one entity. The columns are the id, the version and the stored slots: all of them, unless
-/// a fetch names some. If entities share a table, ``HierarchyReader`` has a reader for each of them.
+/// Reads rows of one entity. The columns are the id, the version and ``EntityMapping/fetchedSlots``, or the
+/// slots that a fetch names. If entities share a table, ``HierarchyReader`` has a reader for each of them.
 // All properties are constants, because constants need not be retained for each row.
 struct RowReader {
   let map: IdentityMap
@@ -20,11 +20,11 @@ struct RowReader {
   private let hasPairs: Bool
 
   /// Prepares reading.
-  /// - Parameter slots: The slots that are read; nil for all.
+  /// - Parameter slots: The slots that are read; nil for ``EntityMapping/fetchedSlots``.
   init(_ entity: EntityMapping, _ maps: IdentityMaps, slots: [Int]? = nil) {
     map = maps[entity.index]
-    self.slots = slots ?? entity.storedSlots
-    isPartial = slots.map { $0.count < entity.storedSlots.count } ?? false
+    self.slots = slots ?? entity.fetchedSlots
+    isPartial = self.slots.count < entity.storedSlots.count
     others = isPartial ? RowCell.absent : 0
     slotCount = entity.slots.count
     pairs = entity.oneToOnes.compactMap { end in

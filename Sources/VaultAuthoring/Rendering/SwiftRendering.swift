@@ -42,7 +42,9 @@ struct SwiftRendering {
   }
 
   private func attribute(_ attribute: AttributeDescription) -> String {
-    let options = (attribute.isUnique ? [".unique"] : []) + (attribute.isIndexed ? [".indexed"] : [])
+    let options =
+      (attribute.isUnique ? [".unique"] : []) + (attribute.isIndexed ? [".indexed"] : [])
+      + (attribute.isLazy ? [".lazy"] : [])
     let value = attribute.defaultValue.flatMap { literal($0, attribute.type) }
     return "@\(names.name("Attribute", of: "ObjectVault"))"
       + (options.isEmpty ? "" : "(\(options.joined(separator: ", ")))")

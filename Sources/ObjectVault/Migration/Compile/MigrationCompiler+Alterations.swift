@@ -28,9 +28,10 @@ extension MigrationCompiler {
       kept.insert(old.name)
       var same = old
       same.name = column.name
-      guard same == column, oldLayout.collations[old.name] == layout.collations[column.name] else {
-        return nil
-      }
+      guard same == column, oldLayout.collations[old.name] == layout.collations[column.name],
+        // The copy brings the column behind all others.
+        !layout.lazyColumns.contains(column.name) || oldLayout.lazyColumns.contains(old.name)
+      else { return nil }
       let (was, now) = (former.key(of: old.name), table.key(of: column.name))
       guard was?.table == now?.table, was?.onDelete == now?.onDelete else { return nil }
       if old.name != column.name { renames.append((old.name, column.name)) }
@@ -40,7 +41,10 @@ extension MigrationCompiler {
     guard renames.isEmpty || engine.canRenameColumn, renames.allSatisfy({ !taken.contains($0.new) }),
       renames.allSatisfy({ former.key(of: $0.old) == nil }),
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
-      added.allSatisfy({ canAdd($0, to: table, taken) })
+      added.allSatisfy({ canAdd($0, to: table, taken) }),
+      // ADD COLUMN would put the column behind the lazy ones.
+      added.allSatisfy({ layout.lazyColumns.contains($0.name) })
+        || kept.isDisjoint(with: oldLayout.lazyColumns)
     else { return nil }
     return Alterations(
       statements: inPlace(

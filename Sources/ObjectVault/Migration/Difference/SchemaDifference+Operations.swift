@@ -217,6 +217,7 @@ struct OperationProposer {
     }
     if old.isOptional && !new.isOptional { add(.makeRequired(entity, name, filling: new.defaultValue)) }
     if !old.isOptional && new.isOptional { add(.makeOptional(entity, name)) }
+    if old.isLazy != new.isLazy { add(.setLazy(entity, name, new.isLazy)) }
     if present.entity(named: entity)?.attribute(named: name)?.defaultValue != new.defaultValue {
       add(.setDefault(entity, name, new.defaultValue))
     }

@@ -11,7 +11,7 @@ enum BackfillAdvice {
 
 extension MigrationLine {
   /// The options that may follow the type of an attribute.
-  static let attributeOptions = ["optional", "unique", "indexed", "default", "filling"]
+  static let attributeOptions = ["optional", "unique", "indexed", "lazy", "default", "filling"]
   /// The form of a backfill value for a to-one.
   static let idForm = "the id of an object, such as filling 1"
 

@@ -66,6 +66,7 @@ extension MigrationLine {
       case "optional": attribute.isOptional = true
       case "unique": attribute.isUnique = true
       case "indexed": attribute.isIndexed = true
+      case "lazy": attribute.isLazy = true
       case "default", "filling":
         skip()
         let column = column

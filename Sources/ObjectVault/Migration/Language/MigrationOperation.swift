@@ -26,6 +26,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case makeRequired(String, String, filling: DefaultValue?)
   /// `make E.a optional`
   case makeOptional(String, String)
+  /// `make E.a lazy` and `make E.a eager`
+  case setLazy(String, String, Bool)
   /// `set default of E.a to V`, `to none`
   case setDefault(String, String, DefaultValue?)
   /// `add relationship E.r -> D …`
@@ -117,7 +119,8 @@ extension AttributeDescription {
   /// The attribute in the form of a migration file.
   var text: String {
     "\(name) \(type.rawValue)" + (isOptional ? " optional" : "") + (isUnique ? " unique" : "")
-      + (isIndexed ? " indexed" : "") + (defaultValue.map { " default \($0.text)" } ?? "")
+      + (isIndexed ? " indexed" : "") + (isLazy ? " lazy" : "")
+      + (defaultValue.map { " default \($0.text)" } ?? "")
   }
 }
 

@@ -52,7 +52,9 @@ extension AttributeMove: CompositeOperation {
       .operation(
         .addAttribute(
           destination,
-          AttributeDescription(name: attribute.temporaryName, type: attribute.former.type, isOptional: true)))
+          AttributeDescription(
+            name: attribute.temporaryName, type: attribute.former.type, isOptional: true,
+            isLazy: attribute.former.isLazy)))
     }
     parts += checks(way, moved: moved, in: model).map { .check($0) }
     parts += isAwayFromOwner ? outward(way, moved: moved, in: model) : [inward(way, moved: moved, in: model)]

@@ -19,6 +19,7 @@ extension MigrationOperation {
     case .makeRequired(let entity, let name, let filling):
       MakeRequired(entity: entity, name: name, filling: filling)
     case .makeOptional(let entity, let name): MakeOptional(entity: entity, name: name)
+    case .setLazy(let entity, let name, let isLazy): SetLazy(entity: entity, name: name, isLazy: isLazy)
     case .setDefault(let entity, let name, let value): SetDefault(entity: entity, name: name, value: value)
     case .addRelationship(let entity, let relationship):
       AddRelationship(entity: entity, relationship: relationship)
@@ -51,7 +52,8 @@ extension MigrationOperation {
     CreateEntity.self, CreateRawObject.self, DropEntity.self, DropAttribute.self, DropRelationship.self,
     DropIndex.self, DropRawObject.self, RenameEntity.self, RenameAttribute.self, RenameRelationship.self,
     AddAttribute.self, AddRelationship.self, AddIndex.self, Retype.self, EntityToRelationship.self,
-    RelationshipToEntity.self, MakeRequired.self, MakeOptional.self, MakeMany.self, MakeOne.self,
+    RelationshipToEntity.self, MakeRequired.self, MakeOptional.self, SetLazy.self, MakeMany.self,
+    MakeOne.self,
     MakeOrdered.self, AttributeMove.self, EntityMerge.self, SetDeleteRule.self, SetParent.self,
     SetDefault.self, SQLTransform.self, SwiftTransform.self, Seed.self, Require.self,
   ]

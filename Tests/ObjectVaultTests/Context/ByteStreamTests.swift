@@ -1,0 +1,245 @@
+// Large values that are read and written in parts.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private final class Photo: ManagedObject {
+  @Attribute var name: String
+  @Attribute var size: Int = 0
+  @Attribute(.lazy) var image: Data
+  @Attribute(.lazy) var thumbnail: Data?
+  @Attribute(.lazy) var caption: String?
+}
+
+private struct Refusal: Error {}
+
+@Suite struct ByteStreams {
+  private let temporary: TemporaryStore
+  private var store: Store { temporary.store }
+  /// Bytes of which no two parts are equal.
+  private static let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 + $0 / 251) })
+
+  init() async throws {
+    temporary = try await TemporaryStore(Schema { Entity(Photo.self) })
+    try await store.write { context in
+      for number in 0..<3 {
+        _ = context.insert(Photo.self) {
+          ($0.name, $0.image, $0.caption) = ("p\(number)", Self.bytes, number == 0 ? "Grüße 🖼" : nil)
+        }
+      }
+    }
+  }
+
+  private func photo(_ context: ObjectContext) throws -> Photo {
+    try #require(try context.fetch(Photo.self).sorted(by: \.id).first())
+  }
+
+  /// Reads a stream to its end, in parts of random sizes.
+  private static func all(_ stream: BlobStream) throws -> Data {
+    var all = Data()
+    while case let part = try stream.read(Int.random(in: 1...70_000)), !part.isEmpty { all += part }
+    return all
+  }
+
+  private static func write(_ data: Data, to stream: BlobStream) throws {
+    var rest = data[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(Int.random(in: 1...70_000))
+      try stream.write(Data(part))
+      rest = rest.dropFirst(part.count)
+    }
+  }
+
+  // MARK: Reading
+
+  @Test func `a value is read in parts, in each kind of context`() async throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    #expect(try context.readBytes(of: photo, \.image) { try Self.all($0) } == Self.bytes)
+    #expect(
+      try context.readBytes(of: photo, \.image) { stream in
+        try stream.seek(to: 200_000)
+        return try stream.read(10)
+      } == Self.bytes[200_000..<200_010])
+    // The object does not keep the bytes.
+    let queries = context.statistics.queries
+    #expect(photo.image.count == Self.bytes.count && context.statistics.queries == queries + 1)
+    try await store.read { context in
+      let photo = try #require(try context.fetch(Photo.self).first())
+      #expect(try context.readBytes(of: photo, \.image) { try Self.all($0) } == Self.bytes)
+    }
+    try await store.write { context in
+      let photo = try #require(try context.fetch(Photo.self).first())
+      #expect(try context.readBytes(of: photo, named: "image") { try Self.all($0) } == Self.bytes)
+    }
+  }
+
+  @Test func `texts are read as UTF-8, and nil calls nothing`() throws {
+    let context = store.makeContext()
+    let photos = try context.fetch(Photo.self).sorted(by: \.id).all()
+    let text = try context.readBytes(of: photos[0], \.caption) {
+      String(decoding: try Self.all($0), as: UTF8.self)
+    }
+    #expect(text == "Grüße 🖼")
+    let nothing = try context.readBytes(of: photos[1], \.caption) { _ in Issue.record("called for nil") }
+    #expect(nothing == nil)
+    #expect(try context.readBytes(of: photos[1], \.thumbnail) { $0.count } == nil)
+  }
+
+  @Test func `a stream cannot be used after the call, and not for writing`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    let stream = try #require(try context.readBytes(of: photo, \.image) { $0 })
+    #expect(throws: SQLError.self) { try stream.read(1) }
+    #expect(throws: SQLError.self) { try context.readBytes(of: photo, \.image) { try $0.write(Data([1])) } }
+    #expect(throws: Refusal.self) { try context.readBytes(of: photo, \.image) { _ in throw Refusal() } }
+    #expect(photo.image == Self.bytes)
+  }
+
+  @Test func `what cannot be read as bytes is refused`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    func reason(_ body: () throws -> Void) -> String {
+      do { try body() } catch { return "\(error)" }
+      return "no error"
+    }
+    #expect(
+      reason { try context.readBytes(of: photo, \.size) { _ in } }.contains(
+        "Photo.size is not stored as bytes"))
+    #expect(reason { try context.readBytes(of: photo, named: "imag") { _ in } }.contains("\"image\""))
+    photo.image = Data([1])
+    #expect(throws: StoreError.unsavedChanges) { try context.readBytes(of: photo, \.image) { _ in } }
+    // Another attribute of the object can be read.
+    #expect(try context.readBytes(of: photo, \.caption) { $0.count } == "Grüße 🖼".utf8.count)
+    let new = context.insert(Photo.self) { $0.name = "new" }
+    #expect(throws: StoreError.unsavedChanges) { try context.readBytes(of: new, \.image) { _ in } }
+    let other = store.makeContext()
+    #expect(reason { try other.readBytes(of: photo, \.image) { _ in } }.contains("another context"))
+    for photo in try other.fetch(Photo.self).all() { other.delete(photo) }
+    try other.save()
+    context.rollback()
+    #expect(throws: StoreError.objectGone(entity: "Photo", rowID: photo.rowID)) {
+      try context.readBytes(of: photo, \.caption) { _ in }
+    }
+    #expect(reason { try context.readBytes(of: Photo(), \.image) { _ in } }.contains("context"))
+  }
+
+  // MARK: Writing
+
+  @Test(arguments: [false, true]) func `a value is written in parts`(_ isInWrite: Bool) async throws {
+    let data = Data(Self.bytes.reversed()) + Data([1, 2, 3])
+    if isInWrite {
+      try await store.write { context in
+        let new = context.insert(Photo.self) { ($0.name, $0.image) = ("new", Data()) }
+        try context.save()
+        try context.writeBytes(of: new, \.image, count: data.count) { try Self.write(data, to: $0) }
+        #expect(new.image == data && new.name == "new")
+        new.size = data.count
+      }
+    } else {
+      let context = store.makeContext()
+      let photo = try photo(context)
+      try context.writeBytes(of: photo, \.image, count: data.count) { try Self.write(data, to: $0) }
+      #expect(photo.image == data && photo.name == "p0")
+      photo.size = data.count
+      try context.save()
+    }
+    let context = store.makeContext()
+    let found = try context.fetch(Photo.self).where("size > 0").one()
+    #expect(found.size == data.count && found.image == data)
+    #expect(try context.fetch(Photo.self).where("image == %@", Self.bytes).count() == (isInWrite ? 3 : 2))
+  }
+
+  @Test func `a write that fails changes nothing`() async throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    #expect(throws: Refusal.self) {
+      try context.writeBytes(of: photo, \.image, count: 10) { stream in
+        try stream.write(Data([1]))
+        throw Refusal()
+      }
+    }
+    let few = #expect(throws: StoreError.self) {
+      try context.writeBytes(of: photo, \.image, count: 10) { try $0.write(Data([1])) }
+    }
+    #expect(few.map { "\($0)" }?.contains("was to get 10 bytes, but 1 were written") == true, "\(few as Any)")
+    #expect(throws: SQLError.self) {
+      try context.writeBytes(of: photo, \.image, count: 1) { try $0.write(Data([1, 2])) }
+    }
+    #expect(throws: StoreError.self) { try context.writeBytes(of: photo, \.image, count: -1) { _ in } }
+    #expect(throws: StoreError.self) { try context.writeBytes(of: photo, \.caption, count: 1) { _ in } }
+    await #expect(throws: StoreError.readOnlyContext) {
+      try await store.read { context in
+        let photo = try #require(try context.fetch(Photo.self).first())
+        try context.writeBytes(of: photo, \.image, count: 0) { _ in }
+      }
+    }
+    photo.size = 1
+    #expect(throws: StoreError.unsavedChanges) {
+      try context.writeBytes(of: photo, \.image, count: 0) { _ in }
+    }
+    context.rollback()
+    #expect(photo.image == Self.bytes && photo.size == 0)
+    #expect(try store.makeContext().fetch(Photo.self).where("image == %@", Self.bytes).count() == 3)
+    await #expect(throws: Refusal.self) {
+      try await store.write { context in
+        let photo = try #require(try context.fetch(Photo.self).sorted(by: \.id).first())
+        try context.writeBytes(of: photo, \.image, count: 0) { _ in }
+        #expect(photo.image == Data())
+        throw Refusal()
+      }
+    }
+    #expect(try store.makeContext().fetch(Photo.self).where("image == %@", Self.bytes).count() == 3)
+  }
+
+  @Test func `other contexts find a conflict, and listeners are told`() async throws {
+    let changes = store.changes()
+    let context = store.makeContext()
+    let photo = try photo(context)
+    let other = store.makeContext()
+    let theirs = try self.photo(other)
+    #expect(theirs.name == "p0")
+    try context.writeBytes(of: photo, \.image, count: 2) { try $0.write(Data([1, 2])) }
+    theirs.name = "theirs"
+    #expect(throws: StoreError.self) { try other.save() }
+    other.rollback()
+    #expect(theirs.image == Data([1, 2]))
+    var iterator = changes.makeAsyncIterator()
+    guard case .committed(let set)? = await iterator.next() else {
+      Issue.record("no changes")
+      return
+    }
+    #expect(set.changedBySQL == ["Photo"])
+    // The object of the other context is current now; that of a third one is not.
+    let third = store.makeContext()
+    let stale = try self.photo(third)
+    theirs.name = "renamed"
+    try other.save()
+    let conflict = #expect(throws: StoreError.self) {
+      try third.writeBytes(of: stale, \.image, count: 0) { _ in }
+    }
+    guard case .conflict(let found)? = conflict else {
+      Issue.record("\(conflict as Any)")
+      return
+    }
+    #expect(found.properties == ["image"] && found.entity == "Photo")
+    for photo in try other.fetch(Photo.self).all() { other.delete(photo) }
+    try other.save()
+    #expect(throws: StoreError.objectGone(entity: "Photo", rowID: stale.rowID)) {
+      try third.writeBytes(of: stale, \.image, count: 0) { _ in }
+    }
+  }
+
+  @Test func `objects without classes have streams, too`() async throws {
+    let opened = try await Store.open(at: store.url, key: testKey)
+    defer { opened.close() }
+    let context = opened.makeContext()
+    let photo = try #require(try context.fetch(entity: "Photo").sorted(byPath: "id").first())
+    #expect(try context.readBytes(of: photo, named: "image") { try Self.all($0) } == Self.bytes)
+    try context.writeBytes(of: photo, named: "thumbnail", count: 3) { try $0.write(Data([1, 2, 3])) }
+    #expect(try photo.value("thumbnail") == .blob(Data([1, 2, 3])))
+  }
+}

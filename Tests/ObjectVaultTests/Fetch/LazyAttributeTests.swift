@@ -1,0 +1,420 @@
+// Lazy attributes: what a fetch leaves out, when it is read, and where the column stands in the table.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+import VaultAuthoring
+
+private final class Document: ManagedObject {
+  @Attribute(.lazy) var content: Data
+  @Attribute var name: String
+  @Attribute(.lazy) var summary: String?
+  @Attribute var pages: Int = 1
+  @ToOne(inverse: \Folder.documents) var folder: Folder?
+}
+
+private final class Folder: ManagedObject {
+  @Attribute var name: String
+  @ToMany var documents: Set<Document>
+}
+
+private class Media: ManagedObject {
+  @Attribute var name: String
+  @Attribute(.lazy) var preview: Data?
+}
+
+private final class Film: Media {
+  @Attribute(.lazy) var frames: Data
+  @Attribute var seconds: Int
+}
+
+@Suite struct LazyAttributes {
+  private static let schema = Schema {
+    Entity(Document.self)
+    Entity(Folder.self)
+  }
+  private let temporary: TemporaryStore
+  private var store: Store { temporary.store }
+
+  private static func content(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 3000) }
+
+  init() async throws {
+    temporary = try await TemporaryStore(Self.schema)
+    let context = store.makeContext()
+    let folder = context.insert(Folder.self) { $0.name = "all" }
+    for number in 0..<6 {
+      context.insert(Document.self) {
+        ($0.name, $0.content, $0.folder) = ("d\(number)", Self.content(number), folder)
+        $0.summary = number % 2 == 0 ? nil : "s\(number)"
+      }
+    }
+    try context.save()
+  }
+
+  private func documents(_ context: ObjectContext) throws -> [Document] {
+    try context.fetch(Document.self).sorted(by: \.id).all()
+  }
+
+  // MARK: Reading
+
+  @Test func `a fetch leaves the attribute out, and its first access reads it alone`() throws {
+    let context = store.makeContext()
+    #expect(
+      try context.fetch(Document.self).sql.text
+        == "SELECT t0.\"id\", t0.\"_version\", t0.\"name\", t0.\"pages\", t0.\"folder_id\" FROM \"Document\" t0"
+    )
+    let all = try documents(context)
+    #expect(all.map(\.name) == (0..<6).map { "d\($0)" } && all.map(\.pages) == Array(repeating: 1, count: 6))
+    #expect(all.allSatisfy { !$0.isFault && !$0.hasChanges } && context.statistics.queries == 1)
+    #expect(all[2].content == Self.content(2) && context.statistics.queries == 2)
+    #expect(all[2].content == Self.content(2) && context.statistics.queries == 2)
+    // nil and a value that was not read are different.
+    #expect(all[2].summary == nil && all[3].summary == "s3" && context.statistics.queries == 4)
+    #expect(context.faultErrors.isEmpty)
+  }
+
+  @Test func `each way to an object leaves the attribute out`() async throws {
+    let context = store.makeContext()
+    func isRead(_ document: Document) -> Bool {
+      let queries = context.statistics.queries
+      #expect(document.content == Self.content(Int(document.name.dropFirst()) ?? -1))
+      return context.statistics.queries == queries
+    }
+    let ids = try context.fetch(Document.self).sorted(by: \.id).ids()
+    let first = try #require(try context.existing(ids[0]))
+    #expect(!isRead(first))
+    let folder = try context.fetch(Folder.self).prefetch(\.documents).one()
+    let second = try #require(folder.documents.first { $0.name == "d1" })
+    #expect(!isRead(second))
+    for try await document in try context.fetch(Document.self).where("name == 'd2'").stream(batch: 2) {
+      #expect(!isRead(document))
+    }
+    let page = try context.fetch(Document.self).sorted(by: \.name, .reverse).page(size: 1)
+    #expect(!isRead(page.objects[0]))
+    let fourth = try context.fetch(Document.self).where("SELF IN %@", [ids[3]]).one()
+    #expect(!isRead(fourth))
+    let last = try #require(
+      try context.fetch(Document.self).sorted(by: \.id).first(ofEach: \.name).dropFirst(4).first)
+    #expect(!isRead(last) && isRead(last))
+  }
+
+  @Test func `prefetch reads the attribute of all objects with one query, also behind a relationship`() throws
+  {
+    let context = store.makeContext()
+    let all = try context.fetch(Document.self).sorted(by: \.id).prefetch(\.content).all()
+    #expect(context.statistics.queries == 2)
+    #expect(all.map(\.content) == (0..<6).map(Self.content) && context.statistics.queries == 2)
+    #expect(all[1].summary == "s1" && context.statistics.queries == 3)
+    let other = store.makeContext()
+    let folder = try other.fetch(Folder.self).prefetch(path: "documents.summary").one()
+    let queries = other.statistics.queries
+    #expect(
+      Set(folder.documents.map(\.summary)) == [nil, "s1", "s3", "s5"] && other.statistics.queries == queries)
+    let named = store.makeContext().fetch(Document.self).sorted(by: \.id).only(\.content)
+    #expect(
+      try named.sql.text
+        == "SELECT t0.\"id\", t0.\"_version\", t0.\"content\" FROM \"Document\" t0 ORDER BY t0.\"id\"")
+    #expect(try named.all().map(\.content) == (0..<6).map(Self.content))
+    for path in ["name", "documents", "folder.name", "content.x"] {
+      let error = #expect(throws: StoreError.self) {
+        try context.fetch(Document.self).prefetch(path: path).all()
+      }
+      #expect(error.map { "\($0)" }?.contains("cannot be prefetched") == true, "\(error as Any)")
+    }
+  }
+
+  @Test func `conditions, sorts, values and objects without classes know the attribute`() async throws {
+    let context = store.makeContext()
+    let fetch = context.fetch(Document.self).sorted(by: \.id)
+    #expect(try fetch.where("summary ENDSWITH '3'").all().map(\.name) == ["d3"])
+    #expect(try fetch.where("content == %@", Self.content(4)).all().map(\.name) == ["d4"])
+    #expect(try fetch.values(\.content) == (0..<6).map(Self.content))
+    #expect(try context.fetch(Document.self).sorted(by: \.summary, .reverse).first()?.name == "d5")
+    let changed = try documents(context)
+    for document in changed { document.pages = 2 }
+    #expect(try fetch.where("summary ENDSWITH '3' AND pages == 2").all().map(\.name) == ["d3"])
+    let opened = try await Store.open(at: store.url, key: testKey)
+    defer { opened.close() }
+    let dynamic = opened.makeContext()
+    let object = try #require(try dynamic.fetch(entity: "Document").sorted(byPath: "id").first())
+    #expect(dynamic.statistics.queries == 1)
+    #expect(try object.value("content").blob == Self.content(0) && dynamic.statistics.queries == 2)
+    #expect(object["name"] == "d0" && dynamic.statistics.queries == 2)
+    let all = try dynamic.fetch(entity: "Document").sorted(byPath: "id").prefetch(path: "content").all()
+    let queries = dynamic.statistics.queries
+    #expect(try all.map { try $0.value("content").blob } == (0..<6).map(Self.content))
+    #expect(dynamic.statistics.queries == queries)
+  }
+
+  // MARK: Writing
+
+  @Test func `a save of other attributes neither reads nor changes it`() throws {
+    let context = store.makeContext()
+    let all = try documents(context)
+    let queries = context.statistics.queries
+    for document in all { document.pages += 1 }
+    try context.save()
+    #expect(context.statistics.queries == queries)
+    #expect(all.map(\.pages) == Array(repeating: 2, count: 6) && all[5].content == Self.content(5))
+    all[5].content = Data([1, 2])
+    all[4].summary = "new"
+    all[4].name = "renamed"
+    try context.save()
+    #expect(all[5].content == Data([1, 2]) && all[4].content == Self.content(4) && all[4].summary == "new")
+    let fresh = try documents(store.makeContext())
+    #expect(fresh[0].content == Data())
+  }
+
+  @Test func `a write is seen at once, and undone by rollback`() throws {
+    let context = store.makeContext()
+    let document = try documents(context)[1]
+    document.content = Data([9])
+    document.summary = nil
+    #expect(document.content == Data([9]) && document.summary == nil && document.name == "d1")
+    context.rollback()
+    #expect(document.content == Self.content(1) && document.summary == "s1")
+    document.pages = 7
+    #expect(document.content == Self.content(1))
+    try context.save()
+    #expect(document.content == Self.content(1) && document.pages == 7)
+  }
+
+  @Test func `a value that was read is kept until the row changes`() throws {
+    let context = store.makeContext()
+    let document = try documents(context)[0]
+    #expect(document.content == Self.content(0))
+    _ = try documents(context)
+    let queries = context.statistics.queries
+    #expect(document.content == Self.content(0) && context.statistics.queries == queries)
+    let other = store.makeContext()
+    try documents(other)[0].content = Data([3])
+    try other.save()
+    _ = try documents(context)
+    #expect(document.content == Data([3]))
+  }
+
+  @Test func `a save conflicts if the row was changed before its attribute was read`() throws {
+    let context = store.makeContext()
+    let document = try documents(context)[0]
+    let other = store.makeContext()
+    let theirs = try documents(other)[0]
+    (theirs.content, theirs.name) = (Data([3]), "theirs")
+    try other.save()
+    #expect(document.content == Data([3]) && document.name == "d0")
+    document.name = "mine"
+    #expect(throws: StoreError.self) { try context.save() }
+    context.rollback()
+    #expect(document.name == "theirs" && document.content == Data([3]))
+  }
+
+  @Test(arguments: [false, true]) func `a row that was deleted meanwhile is an error that is noted`(
+    _ hasChanges: Bool
+  )
+    throws
+  {
+    let context = store.makeContext()
+    let document = try documents(context)[0]
+    if hasChanges { document.pages = 5 }
+    let other = store.makeContext()
+    for document in try documents(other) { other.delete(document) }
+    try other.save()
+    #expect(document.content == Data() && document.name == "d0" && context.faultErrors.count == 1)
+    #expect(document.state == (hasChanges ? .loaded : .invalid))
+  }
+
+  @Test func `change sets have the old value of an attribute that was written without being read`()
+    async throws
+  {
+    let changes = store.changes()
+    var iterator = changes.makeAsyncIterator()
+    let context = store.makeContext()
+    let all = try documents(context)
+    all[1].pages = 3
+    all[1].summary = "first"
+    all[1].summary = "second"
+    context.delete(all[3])
+    try context.save()
+    try await store.write { context in
+      let document = try #require(try context.fetch(Document.self).sorted(by: \.id).first())
+      document.content = Data([1])
+    }
+    var sets: [ChangeSet] = []
+    while sets.count < 2 { if case .committed(let set)? = await iterator.next() { sets.append(set) } }
+    let (first, second) = (sets[0], sets[1])
+    let updated = try #require(first.updated.first)
+    #expect(updated.old["summary"]?.string == "s1" && updated.new["summary"]?.string == "second")
+    #expect(updated.old["content"] == nil)
+    #expect(first.deleted.first?.values["content"]?.blob == Self.content(3))
+    #expect(second.updated.first?.old["content"]?.blob == Self.content(0))
+  }
+
+  @Test func `pending changes have the saved value`() throws {
+    let context = store.makeContext()
+    let all = try documents(context)
+    all[1].summary = "new"
+    context.delete(all[2])
+    let pending = context.pendingChanges
+    #expect(pending.updated.first?.old["summary"]?.string == "s1")
+    #expect(pending.deleted.first?.values["content"]?.blob == Self.content(2))
+  }
+
+  // MARK: Inheritance
+
+  @Test func `entities of a hierarchy have lazy attributes of their own`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Media.self); Entity(Film.self)
+      })
+    let context = temporary.store.makeContext()
+    context.insert(Media.self) { ($0.name, $0.preview) = ("m", Data([1])) }
+    context.insert(Film.self) {
+      ($0.name, $0.preview, $0.frames, $0.seconds) = ("f", Data([2]), Data([3]), 4)
+    }
+    try context.save()
+    let other = temporary.store.makeContext()
+    let all = try other.fetch(Media.self).sorted(by: \.id).all()
+    let film = try #require(all[1] as? Film)
+    #expect(all.map(\.name) == ["m", "f"] && film.seconds == 4 && other.statistics.queries == 1)
+    #expect(all[0].preview == Data([1]) && film.frames == Data([3]) && other.statistics.queries == 3)
+    #expect(film.preview == Data([2]) && other.statistics.queries == 4)
+    film.seconds = 5
+    film.frames = Data([6])
+    try other.save()
+    #expect(film.preview == Data([2]) && film.frames == Data([6]) && film.seconds == 5)
+    let third = temporary.store.makeContext()
+    let found = try third.fetch(Media.self).sorted(by: \.id).prefetch(\.preview).all()
+    let queries = third.statistics.queries
+    #expect(found.map(\.preview) == [Data([1]), Data([2])] && third.statistics.queries == queries)
+    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    defer { connection.close() }
+    #expect(
+      try connection.rows(sql: "PRAGMA table_info(Media)").map { $0[1].string }
+        == ["id", "_version", EntityColumn.name, "name", "seconds", "preview", "frames"])
+  }
+
+  // MARK: The file
+
+  /// Overwrites the pages in the last two thirds of a file: the overflow pages of the value that was
+  /// written last.
+  private static func damageEnd(of url: URL) throws {
+    let handle = try FileHandle(forUpdating: url)
+    defer { try? handle.close() }
+    let end = try handle.seekToEnd()
+    for offset in stride(from: end / 3, to: end - 64, by: 1024) {
+      try handle.seek(toOffset: offset)
+      try handle.write(contentsOf: Data(repeating: 0xA5, count: 64))
+    }
+  }
+
+  @Test func `other attributes are read without the pages of a large value`() async throws {
+    let temporary = try await TemporaryStore(Self.schema)
+    try await temporary.store.write { context in
+      _ = context.insert(Document.self) {
+        ($0.name, $0.content, $0.summary) = ("large", Data(repeating: 7, count: 1_000_000), "s")
+      }
+    }
+    temporary.store.close()
+    try Self.damageEnd(of: temporary.store.url)
+    let again = try await temporary.again()
+    defer { again.close() }
+    let context = again.makeContext()
+    let document = try context.fetch(Document.self).one()
+    #expect(document.name == "large" && document.pages == 1 && document.folder == nil)
+    #expect(context.faultErrors.isEmpty)
+    // The value itself lies in the damaged pages: the pages were not read before.
+    #expect(document.content == Data() && context.faultErrors.count == 1)
+    #expect(document.name == "large" && document.state == .loaded)
+  }
+
+  @Test func `steps bring the columns of lazy attributes behind all others, and keep them there`()
+    async throws
+  {
+    let steps = [
+      "create entity Document {\n attribute content data\n attribute name string\n}",
+      "make Document.content lazy", "add attribute Document.pages int default 1",
+      "add attribute Document.notes string optional lazy",
+      "create entity Folder {\n attribute name string\n}\nadd relationship Document.folder -> Folder",
+      "rename attribute Document.content -> bytes", "make Document.bytes eager\nmake Document.notes eager",
+      "add attribute Document.last int optional",
+    ]
+    let columns = [
+      ["content", "name"], ["name", "content"], ["name", "pages", "content"],
+      ["name", "pages", "content", "notes"], ["name", "pages", "folder_id", "content", "notes"],
+      ["name", "pages", "folder_id", "bytes", "notes"], ["name", "pages", "folder_id", "bytes", "notes"],
+      ["name", "pages", "folder_id", "bytes", "notes", "last"],
+    ]
+    let lab = try await DowngradeLab(
+      steps, fill: ["INSERT INTO Document(id, content, name) VALUES (1, x'0102', 'a')"])
+    func present() throws -> [String] {
+      try lab.rows("PRAGMA table_info(Document)").dropFirst(2).compactMap { $0[1].string }
+    }
+    #expect(try present() == columns[0])
+    for version in 2...steps.count {
+      try await lab.up(version)
+      #expect(try present() == columns[version - 1], "after step \(version)")
+    }
+    #expect(
+      try lab.rows("SELECT bytes, name, pages FROM Document") == [
+        [.blob(Data([1, 2])), .text("a"), .integer(1)]
+      ])
+    try await lab.down(1)
+    #expect(try lab.rows("SELECT content, name FROM Document") == [[.blob(Data([1, 2])), .text("a")]])
+  }
+
+  @Test func `a transform in Swift reads and writes lazy attributes`() async throws {
+    let lab = try await FunctionLab(
+      [
+        "create entity Document {\n attribute content string lazy\n attribute name string\n}",
+        "transform swift swap on Document",
+      ],
+      [
+        .objects("swap") { object, _ in
+          let (name, content): (String, String) = (object["name"], object["content"])
+          object["name"] = content
+          object["content"] = name
+        }
+      ], fill: ["INSERT INTO Document(id, content, name) VALUES (1, 'c', 'n'), (2, 'd', 'm')"])
+    try await lab.up(allowing: ["Document"])
+    #expect(
+      try lab.rows("SELECT content, name FROM Document ORDER BY id") == [
+        [.text("n"), .text("c")], [.text("m"), .text("d")],
+      ]
+    )
+  }
+
+  @Test func `the model, its JSON, its Swift and a proposed step state that an attribute is lazy`() throws {
+    let schema = Self.schema
+    #expect(
+      schema.entity(named: "Document")?.attributes.filter(\.isLazy).map(\.name) == ["content", "summary"])
+    let coded = try JSONDecoder().decode(Schema.self, from: JSONEncoder().encode(schema))
+    #expect(coded == schema)
+    #expect(schema.rendered(as: .swift).text.contains("@Attribute(.lazy) var content: Data"))
+    let eager = Schema(
+      entities: schema.entities.map { entity in
+        var entity = entity
+        for index in entity.attributes.indices { entity.attributes[index].isLazy = false }
+        return entity
+      })
+    #expect(eager != schema)
+    let text = "format: 1\n[up]\n"
+    func step(_ number: Int, _ operations: [MigrationOperation]) throws -> MigrationStep {
+      try MigrationStep(
+        number: number, name: "s", text: text + operations.map(\.description).joined(separator: "\n"))
+    }
+    var set = try MigrationSet([step(1, MigrationSet([]).proposal(for: schema).operations)])
+    #expect(try set.model(at: 1) == schema)
+    let back = try set.proposal(for: eager).operations
+    #expect(back.map(\.description) == ["make Document.content eager", "make Document.summary eager"])
+    set = try MigrationSet([set.steps[0], step(2, back)])
+    #expect(try set.model(at: 2) == eager)
+    #expect(
+      try set.proposal(for: schema).operations.map(\.description)
+        == ["make Document.content lazy", "make Document.summary lazy"])
+  }
+}
+
+extension SQLValue {
+  fileprivate var blob: Data? { if case .blob(let value) = self { value } else { nil } }
+}
