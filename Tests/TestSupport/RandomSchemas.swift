@@ -130,9 +130,13 @@ public enum RandomSchemas {
         entities[entity].attributes[attribute] = self.attribute(
           entities[entity].attributes[attribute].name, &random)
       }
-    case 6: if let attribute { entities[entity].attributes[attribute].isOptional.toggle() }
+    case 6:
+      guard let attribute else { return }
+      entities[entity].attributes[attribute].isOptional.toggle()
+      if entities[entity].attributes[attribute].isOptional {
+        entities[entity].attributes[attribute].isLazy.toggle()
+      }
     case 7: if let attribute { entities[entity].attributes[attribute].isUnique.toggle() }
-    case 12: if let attribute { entities[entity].attributes[attribute].isLazy.toggle() }
     case 8: relate(&entities, &random)
     case 9:
       guard let relationship else { return }
@@ -172,7 +176,7 @@ public enum RandomSchemas {
     attribute.isOptional = Bool.random(using: &random)
     attribute.isUnique = Int.random(in: 0..<8, using: &random) == 0
     attribute.isIndexed = !attribute.isUnique && Int.random(in: 0..<4, using: &random) == 0
-    attribute.isLazy = Int.random(in: 0..<6, using: &random) == 0
+    attribute.isLazy = attribute.isOptional && [.string, .data, .json].contains(type)
     let number = Int64.random(in: 0...1, using: &random)
     if Bool.random(using: &random) {
       switch type {

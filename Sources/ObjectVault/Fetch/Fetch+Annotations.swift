@@ -132,6 +132,12 @@ extension FetchBuilder {
       if source.condition?.refersToNewObjects == true {
         throw ObjectRequest<Object>.newObject(request.entityName)
       }
+      if case .list = source.kind {
+        throw StoreError.predicate(
+          PredicateError(
+            "a list of members has no order; sort by one value of them, such as latest or count",
+            entity: request.entityName))
+      }
       let value = source.operand(where: source.condition)
       request.parameters.sort.append(SortKey(value: value, order))
     } catch {

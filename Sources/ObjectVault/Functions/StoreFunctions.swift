@@ -70,7 +70,7 @@ package enum StoreFunctions {
     try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
       ValueArithmetic.compareNumbers(arguments[0], with: arguments[1]).map { .integer(Int64($0)) } ?? .null
     }
-    try connection.register(function: "vault_unpack", argumentCount: 1) { PackedList.unpack($0[0]) }
+    try connection.registerValueLists()
     try connection.registerPendingRows()
     try unsafe connection.register(collation: "vault_decimal") { left, right in
       unsafe ValueArithmetic.compareDecimals(left, with: right)

@@ -48,7 +48,7 @@ extension Schema {
 
   private struct TableDraft {
     var columns: [TableInfo.Column] = []
-    /// The columns of lazy attributes. They stand behind all others, so that the engine reads the other
+    /// The columns of lazy attributes. They come after all others, so that the engine reads the other
     /// columns of a row without the pages of the large values.
     var lazyColumns: [TableInfo.Column] = []
     var foreignKeys: [TableInfo.ForeignKey] = []

@@ -15,7 +15,7 @@ struct TableLayout {
   let kind: TableKind
   /// The collations of columns, by the column's name.
   let collations: [String: String]
-  /// The columns of lazy attributes, which stand behind all others.
+  /// The columns of lazy attributes, which come after all others.
   let lazyColumns: Set<String>
 }
 

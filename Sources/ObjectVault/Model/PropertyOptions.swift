@@ -19,7 +19,7 @@ public enum AttributeOption: Sendable, Hashable {
   /// ``ObjectContext/readBytes(of:_:_:)`` reads it in parts. An object keeps the value that it has read
   /// until its row changes or the object is refreshed.
   ///
-  /// The column stands behind all others in the table: the engine reaches a column by the pages of those
+  /// The column comes after all others in the table: the engine reaches a column by the pages of those
   /// before it. For this reason, a step that makes an attribute lazy copies the table, and so does one that
   /// adds another attribute to its entity. A save of other attributes does not read the value, but the
   /// engine writes the whole row again: if other attributes change often, keep the value in an entity of its

@@ -117,7 +117,8 @@ extension PredicateEvaluator.Operand {
   var isID: Bool {
     switch self {
     case .id: true
-    case .aggregate(_, _, _, let values): values.order != nil && values.value.isID
+    case .aggregate(_, _, _, let values):
+      values.order != nil && values.order?.listed == nil && values.value.isID
     default: false
     }
   }

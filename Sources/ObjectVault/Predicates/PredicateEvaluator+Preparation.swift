@@ -246,10 +246,13 @@ struct PredicatePreparation {
           let place = PropertyPath(depth: depth, key.value.names ?? [])
           let operand = path(place)
           if case .id = operand {
-            return .init(key: .numberOfID(operand), isDescending: key.isDescending, order: .stored)
+            return .init(
+              key: .numberOfID(operand), isDescending: key.isDescending, order: .stored,
+              listed: aggregate.listed)
           }
           return .init(
-            key: operand, isDescending: key.isDescending, order: Self.order(self.type(place), and: nil))
+            key: operand, isDescending: key.isDescending, order: Self.order(self.type(place), and: nil),
+            listed: aggregate.listed)
         }))
   }
 

@@ -81,6 +81,8 @@ package struct PredicateEvaluator {
     let key: Operand
     let isDescending: Bool
     let order: Order
+    /// The number of members whose values are listed; nil for the value of the first one.
+    let listed: Int?
   }
 
   private let condition: Condition
@@ -240,16 +242,22 @@ struct Evaluation<Subject: PredicateSubject> {
       return .integer(Int64(owner.members(of: name).count))
     }
     if let order = values.order {
-      var first: (key: SQLValue, id: Int64, value: SQLValue)?
+      var found: [(key: SQLValue, id: Int64, value: SQLValue)] = []
       _ = anyMember(of: owner, steps[toOnes.endIndex...]) { member in
         guard member.holds(values.condition), let subject = member.subjects.last else { return false }
         let (key, id) = (member.value(order.key), IDOrder.rank(subject.subjectID))
-        if first.map({ order.puts((key, id), before: ($0.key, $0.id)) }) != false {
-          first = (key, id, member.value(values.value))
+        // Only the first one is needed, unless several are listed.
+        if order.listed == nil, let first = found.first {
+          guard order.puts((key, id), before: (first.key, first.id)) else { return false }
+          found = []
         }
+        found.append((key, id, member.value(values.value)))
         return false
       }
-      return first?.value ?? .null
+      guard let listed = order.listed else { return found.first?.value ?? .null }
+      found.sort { order.puts(($0.key, $0.id), before: ($1.key, $1.id)) }
+      let ids = found.prefix(max(0, listed)).compactMap { $0.value.int64.map(String.init) }
+      return ids.isEmpty ? .null : .text(ids.joined(separator: ","))
     }
     var found: [SQLValue] = []
     _ = anyMember(of: owner, steps[toOnes.endIndex...]) { member in

@@ -20,15 +20,14 @@ extension PredicateError {
   public static let maximumArguments = 900
   /// The number of values that a statement may have.
   ///
-  /// A `BEGINSWITH` uses two. An `IN` of more than 100 numbers uses one value, and an `IN` of more than
-  /// 100 strings three.
+  /// A `BEGINSWITH` uses two. An `IN` of more than 100 values uses one.
   public static let maximumValues = 900
   /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
   /// The depth to which functions, including CAST and TERNARY, may be nested.
   public static let maximumCalls = 4
   /// The number of values that an `IN` may have.
-  public static let maximumListCount = 100_000
+  public static let maximumListCount = 1_000_000
   /// The number of relationships that the paths of a predicate may follow, on one level of ANY, ALL and
   /// NONE.
   ///

@@ -168,6 +168,9 @@ public struct MemberAggregate: Sendable, Hashable, Codable {
   /// The order whose first member's value is the result, instead of a function of all values; nil for the
   /// function. Its path begins at the member.
   var order: SortKey?
+  /// The number of members, in the order, whose values are listed as the result: a text with commas; nil for
+  /// the value of the first member alone.
+  var listed: Int?
 
   /// Creates a function of members.
   /// - Parameters:

@@ -61,7 +61,9 @@ extension PredicateOperand {
 
   /// Whether the value is an id: at the end of a path, or that of the first member in an order.
   var isID: Bool {
-    if case .aggregate(let members) = self { return members.order != nil && members.value.last == "id" }
+    if case .aggregate(let members) = self {
+      return members.order != nil && members.listed == nil && members.value.last == "id"
+    }
     return names?.last == "id"
   }
 

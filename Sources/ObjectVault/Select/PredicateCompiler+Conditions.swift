@@ -117,13 +117,13 @@ extension PredicateCompiler {
     } else {
       let left = try column ?? folded(subject, options)
       if !values.isEmpty {
-        let isAll = !isNegated && !hasNil && parts.isEmpty && values.count > PackedList.threshold
+        let isAll = !isNegated && !hasNil && parts.isEmpty && values.count > Self.longestWrittenList
         let ids = isAll && isRowID(operand) ? values.compactMap(\.int64) : []
         listedIDs = ids.count == values.count ? ids : nil
         let (column, list) = (comparable(left), Self.list(values))
         let sql: SQL = isOwnID(operand) ? "+\(column) IN (\(list))" : "\(column) IN (\(list))"
-        // A packed list counts as several levels of parentheses.
-        let height = max(values.count > PackedList.threshold ? 4 : 0, subject.height)
+        // A list in one parameter is a query, which counts as several levels of parentheses.
+        let height = max(values.count > Self.longestWrittenList ? 4 : 0, subject.height)
         parts.append(
           isNegated
             ? Condition(sql: "(\(sql)) IS NOT 1", height: height)
@@ -156,8 +156,14 @@ extension PredicateCompiler {
     constant.type?.traits.written != nil && subject.constant?.type == .string
   }
 
+  /// The highest number of values of a list that are written into the SQL one by one; the values of a longer
+  /// list are one parameter. It is low enough for a statement to have several short lists.
+  private static let longestWrittenList = 100
+
   private static func list(_ values: [SQLValue]) -> SQL {
-    guard values.count <= PackedList.threshold else { return PackedList.query(values) }
+    guard values.count <= longestWrittenList else {
+      return "SELECT value FROM \(ValueList.name)(\(SQL.bound(.blob(ValueList.packed(values)))))"
+    }
     return .joined(
       values.map { value in
         // Integers are written into the SQL, because the number of parameters is limited. For integers

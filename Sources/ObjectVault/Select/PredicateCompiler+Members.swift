@@ -184,12 +184,19 @@ extension PredicateCompiler {
     query.order = order ?? []
     let sql: SQL =
       order != nil
-      ? "(\(query.sql) LIMIT 1)"
+      ? Self.limited(query, to: aggregate.listed)
       : members.needs.isEmpty
         ? "(\(query.sql))" : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE (\(query.sql)) END"
     return CompiledOperand(
       sql: sql, type: type, needs: members.needs, height: body.map { $0.height + 4 } ?? 0, place: path.place,
       label: .other("\(path.names.joined(separator: ".")).@\(function.rawValue)"))
+  }
+
+  /// Returns the subquery for the first value in an order, or for a list of the first ones.
+  private static func limited(_ query: SelectStatement, to listed: Int?) -> SQL {
+    guard let listed else { return "(\(query.sql) LIMIT 1)" }
+    // The engine does not join a query with a limit to the one around it, so that its order stays.
+    return "(SELECT group_concat(v) FROM (\(query.sql) LIMIT \(number: max(0, listed))))"
   }
 
   /// Returns the call of a function of the members' values, and the type of its result.
@@ -213,6 +220,7 @@ extension PredicateCompiler {
     }
     let type = AttributeType.result(of: function, value.type)
     let distinct: SQL = aggregate.isDistinct ? "DISTINCT " : ""
+    if aggregate.listed != nil { return ("\(value.sql) AS v", .string) }
     if aggregate.order != nil { return (value.sql, value.type) }
     switch function {
     case .count: return ("count(\(distinct)\(value.sql))", .int)

@@ -58,8 +58,8 @@ struct PredicateCompiler {
   /// conditions before it.
   private var values: [PredicateValue] = []
   private var firstSource = 0
-  /// The ids of the last compiled IN, if it compares the id of the fetched object with more than
-  /// ``PackedList/threshold`` constants; nil otherwise.
+  /// The ids of the last compiled IN, if it compares the id of the fetched object with constants whose number
+  /// exceeds ``longestWrittenList``; nil otherwise.
   var listedIDs: [Int64]?
   /// Whether the operands that are being compiled are compared by less or greater.
   var isInRange = false

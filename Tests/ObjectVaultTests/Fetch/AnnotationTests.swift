@@ -9,6 +9,12 @@ import Testing
 @Suite struct Annotations {
   /// The member with the greatest, or least, value of a key; of equal ones the last, or first, by id.
   private static func first<Key: Comparable>(_ books: [Book], latest: Bool, by key: (Book) -> Key?) -> Book? {
+    let sorted = ordered(books, by: key)
+    return latest ? sorted.last : sorted.first
+  }
+
+  /// The books in the order of a key; equal ones as they were, which is by id.
+  private static func ordered<Key: Comparable>(_ books: [Book], by key: (Book) -> Key?) -> [Book] {
     let sorted = books.enumerated().sorted { left, right in
       switch (key(left.element), key(right.element)) {
       case (nil, nil): left.offset < right.offset
@@ -17,7 +23,7 @@ import Testing
       case (let a?, let b?): a == b ? left.offset < right.offset : a < b
       }
     }
-    return (latest ? sorted.last : sorted.first)?.element
+    return sorted.map(\.element)
   }
 
   @Test func `without pending changes, a deleted member is still one of the members`() async throws {
@@ -90,6 +96,20 @@ import Testing
         .latest(\.books, by: \.year, where: "title != %@", "x")
       ).all()
       #expect(members.map(\.0) == expected)
+      let lists = try authors.annotated(
+        with: .members(\.books, by: \.rating), .members(\.books, by: \.rating, order: .reverse, limit: 2),
+        .members(\.books, by: \.year, limit: 3, where: "title != %@", "x"),
+        .members(\.books, by: \.id, limit: 0)
+      ).all()
+      #expect(lists.count == members.count)
+      for (author, whole, two, three, none) in lists {
+        let books = all.filter { $0.author === author }
+        #expect(whole == Self.ordered(books) { $0.rating }, "\(author.name)")
+        #expect(two == Self.ordered(books) { $0.rating }.reversed().prefix(2).map { $0 }, "\(author.name)")
+        let others = books.filter { $0.title != "x" }
+        #expect(three == Self.ordered(others) { $0.year }.prefix(3).map { $0 }, "\(author.name)")
+        #expect(none.isEmpty)
+      }
       for (author, latest, earliest, other) in members {
         let books = all.filter { $0.author === author }
         #expect(latest === Self.first(books, latest: true) { $0.rating }, "\(author.name)")

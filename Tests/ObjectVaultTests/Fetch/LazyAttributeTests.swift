@@ -100,7 +100,8 @@ private final class Film: Media {
     #expect(!isRead(last) && isRead(last))
   }
 
-  @Test func `prefetch reads the attribute of all objects with one query, also behind a relationship`() throws
+  @Test func `prefetch reads the attribute of all objects with one query, also through a relationship`()
+    throws
   {
     let context = store.makeContext()
     let all = try context.fetch(Document.self).sorted(by: \.id).prefetch(\.content).all()
@@ -328,7 +329,7 @@ private final class Film: Media {
     #expect(document.name == "large" && document.state == .loaded)
   }
 
-  @Test func `steps bring the columns of lazy attributes behind all others, and keep them there`()
+  @Test func `steps bring the columns of lazy attributes after all others, and keep them there`()
     async throws
   {
     let steps = [

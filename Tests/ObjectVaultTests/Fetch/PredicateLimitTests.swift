@@ -166,9 +166,35 @@ import Testing
     await expectPredicateError("arguments") {
       $0.where(try PredicateNode(format: "year == %@", arguments: [Any?](repeating: 1, count: 901)))
     }
-    await expectPredicateError("at most 100000 are allowed") {
-      try $0.where("year IN %@", Array(0...100_000))
+    await expectPredicateError("at most 1000000 are allowed") {
+      try $0.where("year IN %@", Array(0...1_000_000))
     }
+  }
+
+  @Test func `a list of as many ids or values as are allowed runs`() async throws {
+    let count = isTorture ? PredicateError.maximumListCount : 60_000
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      for number in 0..<50 {
+        context.insert(Book.self) {
+          ($0.title, $0.year) = ("book \(number * (count / 20))", number * (count / 20))
+        }
+      }
+    }
+    let context = temporary.store.makeContext()
+    let books = context.fetch(Book.self).sorted(by: \.id)
+    let numbers = Array(0..<count)
+    #expect(try books.where("year IN %@", numbers).count() == 20)
+    #expect(try books.where("NOT year IN %@", numbers).all().map(\.year).min() == count)
+    #expect(
+      try books.where("title IN %@", numbers.map { "book \($0)" }).all().map(\.year).max() == count / 20 * 19)
+    #expect(try books.where("id IN %@", numbers).all().count == 50)
+    let set = Set(numbers)
+    #expect(try books.where(#Predicate { set.contains($0.year) }).count() == 20)
+    // The same with changes that are not saved.
+    let changed = try #require(try books.first())
+    changed.year = count + 1
+    #expect(try books.where("year IN %@", numbers).count() == 19)
   }
 
   @Test func `subqueries, choices and functions at the limits run`() async throws {

@@ -29,7 +29,7 @@ extension MigrationCompiler {
       var same = old
       same.name = column.name
       guard same == column, oldLayout.collations[old.name] == layout.collations[column.name],
-        // The copy brings the column behind all others.
+        // The copy brings the column after all others.
         !layout.lazyColumns.contains(column.name) || oldLayout.lazyColumns.contains(old.name)
       else { return nil }
       let (was, now) = (former.key(of: old.name), table.key(of: column.name))
@@ -42,7 +42,7 @@ extension MigrationCompiler {
       renames.allSatisfy({ former.key(of: $0.old) == nil }),
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
       added.allSatisfy({ canAdd($0, to: table, taken) }),
-      // ADD COLUMN would put the column behind the lazy ones.
+      // ADD COLUMN would put the column after the lazy ones.
       added.allSatisfy({ layout.lazyColumns.contains($0.name) })
         || kept.isDisjoint(with: oldLayout.lazyColumns)
     else { return nil }
