@@ -21,6 +21,10 @@ public import Foundation
   public private(set) var count: Int
   /// The offset at which the next read or write begins, from 0 to ``count``.
   public private(set) var position = 0
+  /// The offset of the end of the last byte, in the order of the value, that was written.
+  package private(set) var writtenEnd = 0
+  /// Whether ``move(toRow:)`` is allowed.
+  package var isMovable = true
 
   init(
     _ connection: Connection, schema: String, table: String, column: String, row: Int64, isWriting: Bool
@@ -107,18 +111,21 @@ public import Foundation
     }
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
     position += data.count
+    writtenEnd = max(writtenEnd, position)
   }
 
   /// Moves the stream to the beginning of the value that another row has in this column. Cheaper than a new
   /// stream.
   /// - Parameter row: The row's id.
   /// - Throws: ``SQLError`` if there is no such row; the stream is then unusable.
+  ///   ``SQLError/readOnly(file:)`` for a stream of one value of an object, which stays there.
   public func move(toRow row: Int64) throws {
     let blob = try unsafe opened()
+    guard isMovable else { throw SQLError.readOnly(file: connection.path) }
     let code = unsafe sqlite3_blob_reopen(blob, row)
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
     count = unsafe Int(sqlite3_blob_bytes(blob))
-    position = 0
+    (position, writtenEnd) = (0, 0)
   }
 
   private func check(offset: Int, length: Int) throws {

@@ -62,7 +62,7 @@ private typealias ListTable = sqlite3_vtab
   /// A copy of the parameter, which the cursor frees.
   var list: OpaquePointer?
   var bytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The offset of the present value; the number of bytes after the last one.
+  /// The offset of the present value. After the last value: the length of the list in bytes.
   var offset = 0
   /// The index of the present value.
   var index: Int64 = 0
@@ -151,7 +151,8 @@ nonisolated(unsafe) private let listModule: UnsafePointer<sqlite3_module> = {
       unsafe plan.pointee.estimatedRows = 1000
       return SQLITE_OK
     }
-    // Without its argument the list is empty; the engine should prefer any plan that passes it first.
+    // Without its argument the list is empty. The high cost makes the engine prefer a plan in which the
+    // argument is available.
     unsafe plan.pointee.estimatedCost = 1e99
     return SQLITE_OK
   }

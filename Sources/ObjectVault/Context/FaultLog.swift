@@ -1,6 +1,7 @@
-// Records through which relationships objects were read one by one, while a limit on queries applies.
+// Records through which relationships objects were read one by one, and which lazy attributes, while a limit
+// on queries applies.
 
-/// The relationships whose targets or members were read by a query for each object.
+/// The relationships whose targets or members were read by a query for each object, and such lazy attributes.
 struct FaultLog {
   /// A row that a relationship refers to.
   private struct Target: Hashable {
@@ -9,10 +10,12 @@ struct FaultLog {
   }
   private struct Key: Hashable {
     let entity: String
-    let relationship: String
+    /// The name of a relationship or of a lazy attribute.
+    let property: String
 
+    init(entity: String, property: String) { (self.entity, self.property) = (entity, property) }
     init(_ relationship: RelationshipMapping) {
-      (entity, self.relationship) = (relationship.owner.name, relationship.name)
+      self.init(entity: relationship.owner.name, property: relationship.name)
     }
   }
 
@@ -33,15 +36,20 @@ struct FaultLog {
   /// Counts members of one object that were read alone.
   mutating func didRead(_ relationship: RelationshipMapping) { counts[Key(relationship), default: 0] += 1 }
 
+  /// Counts a lazy attribute of one object that was read alone.
+  mutating func didRead(_ attribute: String, of entity: String) {
+    counts[Key(entity: entity, property: attribute), default: 0] += 1
+  }
+
   /// Adds what another log has recorded.
   mutating func add(_ other: FaultLog) {
     paths.merge(other.paths) { $1 }
     counts.merge(other.counts, uniquingKeysWith: +)
   }
 
-  /// The relationships, the one with the most queries first.
+  /// The relationships and attributes, the one with the most queries first.
   var relationships: [QueryLimitExceeded.Relationship] {
-    counts.map { .init(entity: $0.entity, name: $0.relationship, queries: $1) }.sorted {
+    counts.map { .init(entity: $0.entity, name: $0.property, queries: $1) }.sorted {
       ($1.queries, $0.entity, $0.name) < ($0.queries, $1.entity, $1.name)
     }
   }

@@ -1,4 +1,4 @@
-// Large values, read and written in parts: the whole value is never in memory.
+// Large values, read and written in parts.
 
 public import CipherSQLite
 
@@ -15,9 +15,9 @@ extension ObjectContext {
   /// }
   /// ```
   ///
-  /// The value is the one in the file, as fetches of this context read it. The engine follows the pages of
-  /// a value one after another: reading on is cheap, ``BlobStream/seek(to:)`` to a far place reads the pages
-  /// before it.
+  /// The value is read from the file, in the state that fetches of this context read. The engine follows the
+  /// pages of a value one after another. Reading further is cheap; ``BlobStream/seek(to:)`` to a distant
+  /// position reads all pages in between.
   /// - Parameters:
   ///   - object: A saved object of this context.
   ///   - path: An attribute that is stored as bytes or text, such as `Data` or `String`. Text is read as
@@ -26,8 +26,10 @@ extension ObjectContext {
   ///     this function returns.
   /// - Returns: What `body` returns; nil if the value is nil. Then `body` is not called.
   /// - Throws: ``StoreError/unsavedChanges`` if the object is new, or the attribute has an unsaved value;
-  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/propertyMisused(entity:property:reason:)`` for
-  ///   other properties and for objects of another context; ``SQLError``; the errors of `body`.
+  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for an object
+  ///   of no context; ``StoreError/propertyMisused(entity:property:reason:)`` for other properties and for
+  ///   objects of another context; ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a
+  ///   number that another program has stored; ``SQLError``; the errors of `body`.
   @discardableResult
   public func readBytes<Object: ManagedObject, Result>(
     of object: Object, _ path: PartialKeyPath<Object>, _ body: (BlobStream) throws -> Result
@@ -52,27 +54,16 @@ extension ObjectContext {
     }
     recordQuery(rows: 1)
     return try withConnection { connection in
-      // One transaction, so that the row is the same for both reads.
-      try connection.savepoint {
-        let sql: SQL = """
-          SELECT typeof(\(place.column)) FROM \(place.entity.table) WHERE "id" = \(object.rowID)
-          """
-        switch try connection.value(sql)?.string {
-        case nil: throw StoreError.objectGone(entity: place.entity.name, rowID: object.rowID)
-        case "null": return nil
-        case "blob", "text": break
-        case _?:
-          throw StoreError.unreadableValue(
-            entity: place.entity.name, property: name, rowID: object.rowID, expected: place.type.rawValue)
-        }
-        return try place.withStream(on: connection, row: object.rowID, isWriting: false, body)
-      }
+      // In one transaction, so that the row is the same for both reads. Inside a transaction of the context
+      // a savepoint would undo what `body` saves.
+      guard access.connection == nil else { return try place.read(object.rowID, on: connection, body) }
+      return try connection.savepoint { try place.read(object.rowID, on: connection, body) }
     }
   }
 
   // MARK: Writing
 
-  /// Replaces the bytes of an attribute in parts, without having the whole value in memory.
+  /// Replaces the bytes of an attribute in parts.
   ///
   /// ```swift
   /// try await store.write { context in
@@ -88,6 +79,13 @@ extension ObjectContext {
   /// }
   /// ```
   ///
+  /// The whole value is not in memory, if no other large value follows it in its row: lazy attributes come
+  /// last in the order of their declaration, and the engine has the values after this one, and this one, in
+  /// memory while it makes room.
+  ///
+  /// While `body` runs, the context accepts no changes of objects and no other SQL. The attribute must not be
+  /// in an index.
+  ///
   /// It writes at once, in the transaction of ``Store/write(_:)`` or in one of its own, and ``rollback()``
   /// does not undo it. The object is read again when it is next used. Its row gets a new version, and
   /// listeners get the name of its entity: ``ChangeSet/changedBySQL``. The rules of classes, such as
@@ -96,11 +94,12 @@ extension ObjectContext {
   ///   - object: A saved object of this context.
   ///   - path: An attribute of the type `Data`.
   ///   - count: The number of bytes of the new value.
-  ///   - body: Writes all bytes to the stream, one part after another. If it throws, nothing is changed.
+  ///   - body: Writes all bytes to the stream. What it leaves out is zero. If it throws, nothing is changed.
   /// - Throws: ``StoreError/unsavedChanges`` while the context has unsaved changes;
   ///   ``StoreError/conflict(_:)`` if the row was changed after the object was read;
   ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/propertyMisused(entity:property:reason:)`` for
-  ///   other properties, for objects of another context, and if `body` wrote fewer bytes than `count`;
+  ///   other properties, for objects of another context, for an attribute in an index, in a migration step,
+  ///   and if the end of the value was not written when `body` returns;
   ///   ``StoreError/readOnlyContext``; ``SQLError``, such as `SQLError.blobRange` for more bytes than
   ///   `count`; the errors of `body`.
   public func writeBytes<Object: ManagedObject>(
@@ -120,29 +119,50 @@ extension ObjectContext {
     of object: ManagedObject, named name: String, count: Int, _ body: (BlobStream) throws -> Void
   ) throws {
     let place = try bytes(of: object, name)
-    guard place.type == .data else { throw place.misused("is no Data and cannot be written as bytes") }
+    guard place.type == .data else {
+      throw place.misused("is not of the type Data, so it cannot be written as bytes")
+    }
     guard count >= 0 else { throw place.misused("cannot have \(count) bytes") }
+    if case .writing(_, nil, _) = access {
+      throw place.misused("cannot be written in parts in a migration step; assign the value")
+    }
     if !pending.isLive { try object.load() }
     let sql: SQL = """
       UPDATE \(place.entity.table) SET \(place.column) = zeroblob(\(count)),
         \(identifier: RowVersions.column) = \(identifier: RowVersions.column) + 1
       WHERE "id" = \(object.rowID) AND \(identifier: RowVersions.column) = \(object.rowVersion)
       """
-    try changing(by: sql) { connection in
-      var written = 0
-      let changes = try connection.changedRows { written = try connection.execute(sql) }
-      guard written == 1 else { throw try place.unwritten(object, on: connection) }
-      try place.withStream(on: connection, row: object.rowID, isWriting: true) { stream in
-        try body(stream)
-        guard stream.position == count else {
-          throw place.misused("was to get \(count) bytes, but \(stream.position) were written")
+    do {
+      try changing(by: sql) { connection in
+        var written = 0
+        let changes = try connection.changedRows { written = try connection.execute(sql) }
+        guard written == 1 else { throw try place.unwritten(object, on: connection) }
+        try place.withStream(on: connection, row: object.rowID, isWriting: true) { stream in
+          try whileWritingBytes(of: place) { try body(stream) }
+          guard stream.writtenEnd == count else {
+            throw place.misused("was to get \(count) bytes, but \(stream.writtenEnd) were written")
+          }
         }
+        let root = place.entity.root.name
+        var changed = RowsChangedBySQL(changes, tables: [root], core.mapping)
+        changed.keepsRelationships = try !connection.firesTriggers(table: root)
+        try changed.finish(on: connection, versioned: root, onlyRow: object.rowID, core.reservedIDs)
+        return ((), changed)
       }
-      let root = place.entity.root.name
-      let changed = RowsChangedBySQL(changes, tables: [root], core.mapping)
-      try changed.finish(on: connection, versioned: root, core.reservedIDs)
-      return ((), changed)
+    } catch {
+      // `body` may have read values that were not committed.
+      if object.state == .loaded, object.overlay == nil { refresh(object) }
+      throw (error as? BodyFailure)?.error ?? error
     }
+  }
+
+  /// Runs the code that writes bytes. Meanwhile the context accepts no changes: they would be lost if the
+  /// bytes are not written.
+  private func whileWritingBytes(of place: BytesPlace, _ body: () throws -> Void) throws {
+    let outer = byteWriting
+    byteWriting = place.misused("is being written in parts; change objects before or afterwards")
+    defer { byteWriting = outer }
+    do { try body() } catch { throw BodyFailure(error: error) }
   }
 
   /// Returns the place of an attribute's bytes.
@@ -164,6 +184,9 @@ extension ObjectContext {
     return place
   }
 }
+
+/// An error of the program's own code, whose text stays as it is.
+private struct BodyFailure: Error { let error: any Error }
 
 /// The attribute whose bytes are read or written.
 private struct BytesPlace {
@@ -191,12 +214,27 @@ private struct BytesPlace {
         properties: [name]))
   }
 
+  /// Reads the value of a row; returns nil if it is NULL.
+  func read<Result>(_ row: Int64, on connection: Connection, _ body: (BlobStream) throws -> Result) throws
+    -> Result?
+  {
+    let sql: SQL = "SELECT typeof(\(column)) FROM \(entity.table) WHERE \"id\" = \(row)"
+    switch try connection.value(sql)?.string {
+    case nil: throw StoreError.objectGone(entity: entity.name, rowID: row)
+    case "null": return nil
+    case "blob", "text": return try withStream(on: connection, row: row, isWriting: false, body)
+    case _?:
+      throw StoreError.unreadableValue(
+        entity: entity.name, property: name, rowID: row, expected: type.rawValue)
+    }
+  }
+
   /// Calls `body` with a stream of the value of a row, and closes the stream.
   func withStream<Result>(
     on connection: Connection, row: Int64, isWriting: Bool, _ body: (BlobStream) throws -> Result
   ) throws -> Result {
-    let stream = try connection.blob(
-      table: entity.root.name, column: name, row: row, isWriting: isWriting)
+    let stream = try opened(on: connection, row: row, isWriting: isWriting)
+    stream.isMovable = false
     let result: Result
     do { result = try body(stream) } catch {
       try? stream.close()
@@ -204,5 +242,14 @@ private struct BytesPlace {
     }
     try stream.close()
     return result
+  }
+
+  private func opened(on connection: Connection, row: Int64, isWriting: Bool) throws -> BlobStream {
+    do {
+      return try connection.blob(table: entity.root.name, column: name, row: row, isWriting: isWriting)
+    } catch SQLError.engine(_, _, let message, _) where message.contains("indexed column") {
+      // The older engine counts all columns of a table as indexed, if one of its indexes has an expression.
+      throw misused("cannot be written in parts, because an index contains it; assign the value")
+    }
   }
 }

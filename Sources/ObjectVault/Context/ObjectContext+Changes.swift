@@ -16,7 +16,7 @@ extension ObjectContext {
   /// Whether objects can be changed now. If not, the reason is noted as an error.
   var acceptsChanges: Bool {
     // The usual case first: the first change of each object calls this.
-    if canWrite, run?.isCancelled != true { return true }
+    if canWrite, byteWriting == nil, run?.isCancelled != true { return true }
     guard let refusal else { return true }
     note(refusal)
     return false
@@ -25,6 +25,7 @@ extension ObjectContext {
   /// The reason why objects cannot be changed now; nil when they can.
   var refusal: (any Error)? {
     guard canWrite else { return StoreError.readOnlyContext }
+    if let byteWriting { return byteWriting }
     return run?.isCancelled == true ? CancellationError() : nil
   }
 

@@ -166,49 +166,102 @@ extension ObjectContext {
   /// all that are not lazy. If the row is missing, the object becomes invalid.
   func complete(_ object: ManagedObject, for slot: Int?) throws {
     guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
-    let lazy = slot.flatMap { entity.lazySlots.contains($0) ? $0 : nil }
-    guard lazy != nil || object.lacksFetched else { return }
+    if let slot, entity.lazySlots.contains(slot) { return try readLazy(slot, of: object, entity) }
+    guard object.lacksFetched else { return }
     countFault(object.rowID, table: object.map?.table)
-    if lazy == nil, object.overlay == nil, object.state == .loaded {
-      let version = object.rowVersion
-      try load(object)
-      // The program has read values of the former version. If the row has another one by now, a save of
-      // this object finds the conflict; the next fetch of the row makes the object current.
-      if object.state == .loaded { object.rowVersion = version }
+    guard object.overlay == nil, object.state == .loaded else {
+      if try read(entity.fetchedSlots, of: [object], entity).isEmpty {
+        throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
+      }
       return
     }
-    guard try add(lazy.map { [$0] } ?? entity.fetchedSlots, to: object, of: entity) else {
-      if object.overlay == nil, object.state == .loaded { object.loseRow() }
-      throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
-    }
+    try reload(object)
   }
 
-  /// Reads some slots of an object's row, and keeps the values and the version that the object has: if the
-  /// row has another version by now, a save of the object finds the conflict.
-  /// - Returns: Whether the row exists.
-  private func add(_ slots: [Int], to object: ManagedObject, of entity: EntityMapping) throws -> Bool {
-    statistics.queries += 1
-    return try withConnection { connection in
-      try connection.withStatement(sql: entity.valuesSQL(slots, isBranch: false)) { statement in
-        try statement.bind(object.rowID, at: 1)
-        guard try statement.step() else { return false }
-        statistics.rows += 1
-        var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
-        let page = packer.page
-        let read = unsafe packer.pack(
-          statement, firstColumn: 0, slots: slots, slotCount: entity.slotCount, others: RowCell.absent)
-        let readPage = packer.page
-        let joined = packer.pack(slotCount: entity.slotCount) { slot in
-          let cell = object.packedCell(slot)
-          return cell?.isAbsent == false ? cell : unsafe RowCell(row: read, slot: slot)
+  /// Reads the whole row of an object without changes, and keeps the version that it had.
+  private func reload(_ object: ManagedObject) throws {
+    let version = object.rowVersion
+    try load(object)
+    // The program has read values of the former version. If the row has another one by now, a save of
+    // this object finds the conflict; the next fetch of the row makes the object current.
+    if object.state == .loaded { object.rowVersion = version }
+  }
+
+  private func readLazy(_ slot: Int, of object: ManagedObject, _ entity: EntityMapping) throws {
+    statistics.faultsFired += 1
+    faultLog?.didRead(entity.slots[slot].name, of: entity.name)
+    let isClean = object.overlay == nil && object.state == .loaded
+    guard let version = try read([slot], of: [object], entity)[object.rowID] else {
+      if isClean { object.loseRow() }
+      throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
+    }
+    guard isClean, version != object.rowVersion else { return }
+    // All values of the object become those of the row's present version.
+    try reload(object)
+    if object.state == .loaded { _ = try read([slot], of: [object], entity) }
+  }
+
+  /// Reads some slots of the rows of objects, and keeps the other values and the versions that the objects
+  /// have: if a row has another version by now, a save of its object finds the conflict.
+  /// - Parameter objects: Objects of the entity that have their rows in memory.
+  /// - Returns: The versions of the rows, by id; rows that do not exist are missing.
+  @discardableResult
+  private func read(_ slots: [Int], of objects: [ManagedObject], _ entity: EntityMapping) throws
+    -> [Int64: Int64]
+  {
+    var versions: [Int64: Int64] = [:]
+    var packer = RowPacker(firstPageBytes: objects.count > 8 ? 65_536 : 512, pageBytes: 65_536)
+    for batch in objects.chunked(batchSize) {
+      let byID = Dictionary(batch.map { ($0.rowID, $0) }, uniquingKeysWith: { first, _ in first })
+      statistics.queries += 1
+      try withConnection { connection in
+        try connection.withStatement(sql: entity.slotsSQL(slots, count: batch.count)) { statement in
+          try statement.bind(batch.map { .integer($0.rowID) })
+          while try statement.step() {
+            let id = statement.int64(0)
+            versions[id] = statement.int64(1)
+            if let object = byID[id] { add(slots, of: statement, to: object, packer: &packer, entity) }
+          }
         }
-        withExtendedLifetime((page, readPage)) {}
-        unsafe object.row = unsafe joined.cells
-        object.page = joined.page
-        object.isPartial = entity.storedSlots.contains { object.packedCell($0)?.isAbsent == true }
-        return true
       }
     }
+    statistics.rows += versions.count
+    return versions
+  }
+
+  /// Adds the slots of a statement's current row to the row that an object has in memory.
+  private func add(
+    _ slots: [Int], of statement: Statement, to object: ManagedObject, packer: inout RowPacker,
+    _ entity: EntityMapping
+  ) {
+    var reader = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+    let read = unsafe reader.pack(
+      statement, firstColumn: 2, slots: slots, slotCount: entity.slotCount, others: RowCell.absent)
+    // Retains both pages while the new row is packed.
+    let pages = (reader.page, object.page)
+    let joined = packer.pack(slotCount: entity.slotCount) { slot in
+      let cell = object.packedCell(slot)
+      return cell?.isAbsent == false ? cell : unsafe RowCell(row: read, slot: slot)
+    }
+    withExtendedLifetime(pages) {}
+    unsafe object.row = unsafe joined.cells
+    object.page = joined.page
+    object.isPartial = entity.storedSlots.contains { object.packedCell($0)?.isAbsent == true }
+  }
+
+  /// Reads the saved values of lazy attributes that were not read yet, with a query for 500 objects. Rows
+  /// that do not exist are left out.
+  /// - Parameter isNeeded: Returns whether the value of a slot of an object is needed.
+  func readLazyValues(of objects: [ManagedObject], where isNeeded: (ManagedObject, Int) -> Bool) throws {
+    var waiting: [[Int]: [ManagedObject]] = [:]
+    for object in objects where object.isPartial && object.hasRow {
+      guard let entity = object.entity else { continue }
+      for slot in entity.lazySlots
+      where object.packedCell(slot)?.isAbsent == true && isNeeded(object, slot) {
+        waiting[[entity.index, slot], default: []].append(object)
+      }
+    }
+    for (key, objects) in waiting { try read([key[1]], of: objects, core.mapping.entities[key[0]]) }
   }
 
   /// Counts a row that is read alone because a property was accessed.
@@ -286,11 +339,13 @@ extension ObjectContext {
     }
   }
 
-  /// Reads a lazy attribute of many objects with one query. Objects with pending changes are left out: an
-  /// access reads their value alone.
+  /// Reads a lazy attribute of many objects with one query, and one more for 500 objects with pending
+  /// changes.
   func prefetch(lazy slot: Int, of owners: [ManagedObject], _ entity: EntityMapping) throws {
     let waiting = owners.filter { $0.isPartial && $0.packedCell(slot)?.isAbsent == true }
-    _ = try scan(entity, slots: [slot]).rows(RowIDSet(waiting.map(\.rowID)).ids)
+    let isClean = { (object: ManagedObject) in object.overlay == nil && object.state == .loaded }
+    _ = try scan(entity, slots: [slot]).rows(RowIDSet(waiting.filter(isClean).map(\.rowID)).ids)
+    try readLazyValues(of: waiting.filter { !isClean($0) }) { $1 == slot }
   }
 
   /// Returns the targets or members of a prefetched relationship, each once, including those that were in

@@ -37,11 +37,16 @@ extension ObjectContext {
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.visibleRowID, values: values.filter { !$0.value.isNull }))
     }
+    do {
+      try readLazyValues(of: pending.updated + pending.deleted) { object, slot in
+        object.state == .deleted || object.overlay?.changed.contains(slot) == true
+      }
+    } catch { note(error) }
     changes.updated = pending.updated.compactMap(update(of:))
     for object in pending.deleted where object.state == .deleted {
       guard let entity = object.entity else { continue }
       let slots = object.hasRow ? entity.storedSlots : []
-      let values = Self.values(of: entity, slots: slots) { object.rowValue($0) ?? .null }
+      let values = Self.values(of: entity, slots: slots) { object.packedCell($0)?.value ?? .null }
       changes.deleted.append(
         .init(
           entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
@@ -56,12 +61,12 @@ extension ObjectContext {
     else { return nil }
     let slots = entity.storedSlots.filter {
       overlay.changed.contains($0)
-        && object.rowValue($0)?.isStored(as: remaining(overlay[$0], of: entity, slot: $0)) == false
+        && object.packedCell($0)?.value.isStored(as: remaining(overlay[$0], of: entity, slot: $0)) == false
     }
     guard !slots.isEmpty else { return nil }
     return .init(
       entity: entity.name, rowID: object.rowID,
-      old: Self.values(of: entity, slots: slots) { object.rowValue($0) ?? .null },
+      old: Self.values(of: entity, slots: slots) { object.packedCell($0)?.value ?? .null },
       new: Self.values(of: entity, slots: slots) { remaining(overlay[$0], of: entity, slot: $0) })
   }
 

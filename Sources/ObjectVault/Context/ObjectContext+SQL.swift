@@ -101,6 +101,7 @@ extension ObjectContext {
     by sql: SQL, _ change: (Connection) throws -> (Result, RowsChangedBySQL)
   ) throws -> Result {
     guard canWrite else { throw StoreError.readOnlyContext }
+    if let byteWriting { throw byteWriting }
     guard !pending.isLive else { throw StoreError.unsavedChanges }
     try run?.check()
     switch access {
@@ -186,6 +187,7 @@ extension ObjectContext {
         object.loseRow()
       }
     }
+    guard !changed.keepsRelationships else { return }
     // Members and targets that were read before may differ now.
     for object in maps.objects { object.forgetFetchedMembers(keepsOrders: false) }
   }

@@ -58,14 +58,21 @@ extension ObjectContext {
       return
     }
     guard canWrite else { throw StoreError.readOnlyContext }
-    if records { try readFormerLazyValues() }
+    // Read once: a listener that is added meanwhile is notified from the next save on.
+    let records = records
+    if records {
+      // Change sets need the former values, also of attributes that were written without being read.
+      try readLazyValues(of: pending.updated) { object, slot in
+        object.state == .loaded && object.overlay?.changed.contains(slot) == true
+      }
+    }
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
       // The last save needs no savepoint: an error rolls the whole transaction back.
       let writer =
         isLast
-        ? try write(on: connection, isLast: true)
-        : try connection.savepoint { try write(on: connection, isLast: false) }
+        ? try write(on: connection, isLast: true, records: records)
+        : try connection.savepoint { try write(on: connection, isLast: false, records: records) }
       adopt(writer.plan)
       written.hasAny = true
       if !isLast, access.committed != nil { written.rows.note(writer.plan, core.mapping) }
@@ -74,7 +81,7 @@ extension ObjectContext {
       try pool.withWriter { connection in
         let writer = try connection.transaction(.immediate) {
           try core.beginWriting(connection)
-          return try write(on: connection, isLast: true)
+          return try write(on: connection, isLast: true, records: records)
         }
         core.reservedIDs.commit()
         adopt(writer.plan)
@@ -83,23 +90,11 @@ extension ObjectContext {
     }
   }
 
-  /// Reads the saved values of lazy attributes that were written without being read: change sets need them.
-  private func readFormerLazyValues() throws {
-    for object in pending.updated where object.isPartial {
-      guard let overlay = object.overlay, let entity = object.entity else { continue }
-      for slot in entity.lazySlots
-      where overlay.changed.contains(slot) && object.packedCell(slot)?.isAbsent == true {
-        try complete(object, for: slot)
-      }
-    }
-  }
-
   /// Plans and writes the changes. Objects in memory are unchanged on return.
-  /// - Parameter isLast: Whether the commit follows. Then the changed rows are not recorded as
-  ///   uncommitted.
-  private func write(on connection: Connection, isLast: Bool) throws -> SaveWriter {
-    // Read once: a listener that is added meanwhile is notified from the next save on.
-    let records = records
+  /// - Parameters:
+  ///   - isLast: Whether the commit follows. Then the changed rows are not recorded as uncommitted.
+  ///   - records: Whether the changes are recorded for listeners.
+  private func write(on connection: Connection, isLast: Bool, records: Bool) throws -> SaveWriter {
     var planner = SavePlanner(
       pending, mapping: core.mapping, maps: maps,
       reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),

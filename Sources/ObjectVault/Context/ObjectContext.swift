@@ -108,6 +108,10 @@ public final class ObjectContext: ObjectHost {
   /// The relationships whose objects were read one by one; nil while no limit on queries applies. Never
   /// passed inout.
   @safe @exclusivity(unchecked) var faultLog: FaultLog?
+  /// Why objects cannot be changed while bytes are written; nil otherwise: see ``writeBytes(of:_:count:_:)``.
+  @safe @exclusivity(unchecked) var byteWriting: StoreError?
+  /// The fetches that are to be explained; nil if none are: see ``explain(_:)``.
+  @safe @exclusivity(unchecked) var explained: ExplainedFetches?
 
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {

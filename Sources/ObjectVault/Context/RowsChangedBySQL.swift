@@ -17,6 +17,8 @@ struct RowsChangedBySQL {
   /// The names of the entities whose objects or links were changed, in alphabetical order. A root entity
   /// stands for its whole inheritance hierarchy.
   private(set) var entities: [String] = []
+  /// Whether the statement changed no relationship.
+  var keepsRelationships = false
 
   /// Collects what was reported.
   /// - Parameter tables: The tables that the statement may write to. The engine reports no rows of the
@@ -97,12 +99,18 @@ struct RowsChangedBySQL {
 
   /// Gives each changed row a new version, so that contexts that have read it notice the change, and
   /// excludes the ids of new rows from those that will be assigned.
-  /// - Parameter versioned: The table whose rows got their new version from the statement itself.
-  func finish(on connection: Connection, versioned: String?, _ ids: ReservedIDs) throws {
+  /// - Parameters:
+  ///   - versioned: The table whose rows got their new version from the statement itself; nil for none.
+  ///   - row: The only row that did, where not all rows of the table did.
+  func finish(on connection: Connection, versioned: String?, onlyRow row: Int64? = nil, _ ids: ReservedIDs)
+    throws
+  {
     for (root, changed) in rows {
       let inserted = RowIDSet(changed.inserted)
-      if root.name != versioned {
-        let updated = RowIDSet(changed.updated).ids.filter { !inserted.contains($0) }
+      if root.name != versioned || row != nil {
+        let updated = RowIDSet(changed.updated).ids.filter {
+          !inserted.contains($0) && !(root.name == versioned && $0 == row)
+        }
         try set("\(identifier: RowVersions.column) + 1", of: updated, in: root, on: connection)
       }
       guard let highest = inserted.ids.last else { continue }

@@ -106,9 +106,10 @@ package struct EntityRows {
     return Int(try connection.value(sql: compiled.text, compiled.bindings)?.int64 ?? 0)
   }
 
-  /// Returns what the engine does for the request's rows: see ``Fetch/explain()``.
+  /// Returns what the engine does for the request's rows or groups: see ``Fetch/explain()``.
   package func explain(_ connection: Connection) throws -> QueryPlan {
-    let compiled = try FetchPlans(entity).compiled(.objects, request, in: .unknown)
+    let compiled =
+      try compiledGroups() ?? FetchPlans(entity).compiled(.objects, request, in: .unknown)
     return try QueryPlan(of: compiled, for: request, on: entity, in: mapping, connection)
   }
 
@@ -129,6 +130,49 @@ package struct EntityRows {
       try statement.bind(compiled.bindings)
       while try statement.step() { try body(statement) }
     }
+  }
+
+  /// Calls `body` for each row that comes after one object, in the order of the request. The rows are found
+  /// by the values of the sort keys: an index of them serves.
+  /// - Returns: Whether there is such an object; if not, `body` is not called.
+  package func forEach(after id: Int64, _ connection: Connection, _ body: (Statement) throws -> Void) throws
+    -> Bool
+  {
+    // One transaction, so that all statements see the same rows.
+    try connection.savepoint {
+      guard let place = try place(of: id, connection) else { return false }
+      var rest = request.limit ?? .max
+      for range in place.ranges where rest > 0 {
+        var part = self
+        part.request.sort = place.sort
+        part.request.add(FetchCondition(checking: range))
+        part.request.limit = request.limit == nil ? nil : rest
+        try part.forEach(connection) { statement in
+          rest -= 1
+          try body(statement)
+        }
+      }
+      return true
+    }
+  }
+
+  /// Returns the place of an object in the order of the request; nil if there is no such object.
+  private func place(of id: Int64, _ connection: Connection) throws -> OrderPlace? {
+    var sort = request.sort
+    for index in sort.indices { sort[index].value = entity.byValue(sort[index].value) }
+    var one = request
+    (one.sort, one.conditions, one.limit, one.offset) = ([], [.isOne(of: [id])], nil, 0)
+    let columns = ColumnSelection(columns: sort.map { .value($0.value) })
+    let compiled = try FetchPlans(entity).compiled(.columns(columns), one, in: .unknown)
+    let rows = try connection.query(sql: compiled.text, compiled.bindings) { row in
+      sort.indices.map { row.value($0) }
+    }
+    guard let row = rows.first else { return nil }
+    let types = EvaluatedColumns(sort.map(\.value), entity: entity.name, schema: mapping.schema).types
+    let values = zip(row, types).map { value, type in
+      PredicateValue(type: value.isNull ? nil : type, stored: value)
+    }
+    return OrderPlace(sort: sort, values: values, id: id)
   }
 
   // MARK: Implementation

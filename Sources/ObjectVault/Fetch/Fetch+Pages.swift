@@ -65,7 +65,7 @@ extension Fetch {
     return try context.withSnapshot {
       var objects: [Object] = []
       // One more, to know whether there is a next page.
-      for range in cursor.map(current)?.ranges ?? [.constant(true)] where objects.count <= size {
+      for range in cursor.map(place)?.ranges ?? [.constant(true)] where objects.count <= size {
         objects += try all.where(range).limit(size + 1 - objects.count).all()
       }
       guard objects.count > size else { return FetchPage(objects: objects, next: nil) }
@@ -92,22 +92,27 @@ extension Fetch {
       }, id: object.visibleRowID)
   }
 
-  /// Returns a cursor with the numbers by which its ids are sorted now: those of new objects may have
-  /// become final since.
-  private func current(_ cursor: PageCursor<Object>) -> PageCursor<Object> {
+  /// Returns the place of a cursor, with the numbers by which its ids are sorted now: those of new objects
+  /// may have become final since.
+  private func place(_ cursor: PageCursor<Object>) -> OrderPlace {
     let rank = { (id: Int64) in IDOrder.rank(id < 0 ? context.settledIDs.final(id) ?? id : id) }
     let values = zip(cursor.sort, cursor.values).map { key, value in
       guard key.value.isID, case .integer(let id) = value.stored else { return value }
       return PredicateValue(type: .int, stored: .integer(rank(id)))
     }
-    return PageCursor(sort: cursor.sort, values: values, id: rank(cursor.id))
+    return OrderPlace(sort: cursor.sort, values: values, id: rank(cursor.id))
   }
 }
 
-extension PageCursor {
-  /// The conditions of the objects after the cursor, one after another in their order. Each is an
+/// A place in an order: the values of the sort keys of an object, and its id.
+struct OrderPlace {
+  let sort: [SortKey]
+  let values: [PredicateValue]
+  let id: Int64
+
+  /// The conditions of the objects after the place, one after another in their order. Each is an
   /// equality of some sort keys and a range of the next one, which an index of the keys serves.
-  fileprivate var ranges: [PredicateNode] {
+  var ranges: [PredicateNode] {
     var ranges: [PredicateNode] = []
     var (keys, values) = (sort, values)
     if keys.last?.value != .objectID {

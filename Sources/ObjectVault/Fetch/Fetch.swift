@@ -169,12 +169,11 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   }
 
   func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
-    let plans = context.core.plans[entity.index]
     // The usual case: the request is used as it is and not copied.
     guard parameters.refersToNewObjects || context.pending.mayBeLive else {
-      return try plans.compiled(selection, parameters, in: context.core.mark)
+      return try context.compiled(selection, parameters, on: entity)
     }
-    return try plans.compiled(selection, stored, in: context.core.mark)
+    return try context.compiled(selection, stored, on: entity)
   }
 
   /// The request for the file alone.

@@ -1,5 +1,6 @@
 // The methods that describe what to fetch, which a request and a fetch share.
 
+internal import CipherSQLite
 public import Foundation
 
 /// A value with a request: an ``ObjectRequest``, or a ``Fetch`` in a context. Each of these methods
@@ -137,6 +138,24 @@ extension FetchBuilder {
   /// - Returns: A sorted copy.
   public consuming func sorted(using descriptors: some Sequence<SortDescriptor<Object>>) -> Self {
     for descriptor in descriptors { sort(using: descriptor) }
+    return self
+  }
+
+  /// Sorts in a random order, after the keys given before.
+  ///
+  /// ```swift
+  /// let three = try context.fetch(Item.self).shuffled(seed: 7).limit(3).all()
+  /// ```
+  ///
+  /// For a seed, the order of the same objects is the same in each program, and from page to page.
+  /// No index serves it: all rows that satisfy the conditions are sorted. The order is computed from the ids:
+  /// an object that was not saved may have another place once it is saved.
+  /// - Parameter seed: Determines the order.
+  /// - Returns: A sorted copy.
+  public consuming func shuffled(seed: Int) -> Self {
+    let seed = PredicateValue(type: .int, stored: .integer(Int64(seed)))
+    request.parameters.sort.append(
+      SortKey(value: .call(.shuffled, [.objectID, .value(seed)]), .forward))
     return self
   }
 

@@ -381,7 +381,7 @@ extension ObjectAnnotation {
   /// One query reads the members of all objects. The relationship itself is not loaded. nil is less than all
   /// values. Members with equal values are in the order of their ids, in the direction of the order. With an
   /// index over the inverse and the property, such as `Entity(Message.self).index(\.conversation, \.sentAt)`,
-  /// the engine reads only as many members as are returned.
+  /// the engine stops when it has found as many members as the limit allows, instead of sorting all.
   /// - Parameters:
   ///   - members: The to-many.
   ///   - property: The property, also through to-ones.

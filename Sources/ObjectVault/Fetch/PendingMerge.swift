@@ -91,6 +91,7 @@ struct PendingMerge {
     }
     present = present.filter { deletion.leaves($0) && Self.isAsked(entity, by: request, object: $0) }
     try follow(routes, of: present)
+    for slot in request.lazySlots(of: entity) { try context.prefetch(lazy: slot, of: present, entity) }
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject($0, on: ground)) })
     if let failure = evaluator.failure { throw failure }
     try checkMatches()
@@ -175,7 +176,7 @@ struct PendingMerge {
   private static func compiled(
     _ selection: Selection, request: FetchParameters, on entity: EntityMapping, in context: ObjectContext
   ) throws -> CompiledFetch {
-    try context.core.plans[entity.index].compiled(selection, request, in: context.core.mark)
+    try context.compiled(selection, request, on: entity)
   }
 
   // MARK: Objects to evaluate in memory
@@ -266,6 +267,9 @@ struct PendingMerge {
 
   private func merged(_ found: [ManagedObject]) throws -> [ManagedObject] {
     try follow(routes.filter { order.routes.contains($0.map(\.name)) }, of: found)
+    for slot in request.lazySlots(of: entity, inSortAlone: true) {
+      try context.prefetch(lazy: slot, of: found, entity)
+    }
     let result = merged(found.lazy.map(ranked), with: matches.map(ranked))
     try checkMatches()
     return result

@@ -26,6 +26,56 @@ extension Fetch {
   }
 }
 
+/// The fetches whose plans are wanted, one for each text of a statement.
+struct ExplainedFetches {
+  private(set) var all: [(compiled: CompiledFetch, request: FetchParameters, entity: EntityMapping)] = []
+  private var texts: Set<String> = []
+
+  mutating func note(_ compiled: CompiledFetch, of request: FetchParameters, on entity: EntityMapping) {
+    if texts.insert(compiled.text).inserted { all.append((compiled, request, entity)) }
+  }
+}
+
+extension ObjectContext {
+  /// Runs `body`, and returns what the engine does for each fetch in it: also for groups, values, the first
+  /// of each group, annotations and pages, for which ``Fetch/explain()`` has no form.
+  ///
+  /// ```swift
+  /// let plans = try context.explain {
+  ///   try context.fetch(Item.self).grouped(by: \.kind, .count)
+  /// }
+  /// assert(plans.allSatisfy { $0.warnings.isEmpty }, "\(plans)")
+  /// ```
+  ///
+  /// A fetch may take several statements; those that differ only in their values are explained once. Left
+  /// out are statements that read known rows, members and prefetched objects, and those of
+  /// ``rows(_:includingPending:)``.
+  /// - Parameter body: The code that fetches.
+  /// - Returns: The plans, in the order in which the statements were first needed.
+  /// - Throws: The errors of `body`; ``SQLError``.
+  public func explain<Result>(_ body: () throws -> Result) throws -> [QueryPlan] {
+    let outer = explained
+    explained = ExplainedFetches()
+    defer { explained = outer }
+    _ = try body()
+    let found = explained?.all ?? []
+    return try withConnection { connection in
+      try found.map {
+        try QueryPlan(of: $0.compiled, for: $0.request, on: $0.entity, in: core.mapping, connection)
+      }
+    }
+  }
+
+  /// Returns the SQL of a request, and notes it if it is to be explained.
+  func compiled(_ selection: Selection, _ request: FetchParameters, on entity: EntityMapping) throws
+    -> CompiledFetch
+  {
+    let compiled = try core.plans[entity.index].compiled(selection, request, in: core.mark)
+    if explained != nil { explained?.note(compiled, of: request, on: entity) }
+    return compiled
+  }
+}
+
 extension QueryPlan {
   /// Reads the plan of a compiled fetch.
   init(
@@ -74,7 +124,8 @@ private struct ReadLine {
     isCorrelated = line.isCorrelated
     automaticIndex =
       line.text.contains(" AUTOMATIC ") ? line.text.firstMatch(of: #/\((\w+)=\?/#).map { String($0.1) } : nil
-    let place = words.firstIndex(of: "INDEX")
+    // A virtual table has an index of its own kind, which is none of the schema.
+    let place = words.contains("VIRTUAL") ? nil : words.firstIndex(of: "INDEX")
     let index = automaticIndex == nil ? place.flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil } : nil
     let text = table.map { ([words[0], $0] + words[1...]).joined(separator: " ") } ?? line.text
     step = .init(kind: kind, depth: line.depth, table: table, index: index, text: text)

@@ -108,6 +108,12 @@ extension EntityMapping {
     return text("SELECT \(names) FROM \(table) WHERE \"id\" = ?\(and(isBranch: isBranch))")
   }
 
+  /// Returns the query for the ids, the versions and the values of some columns of `count` rows.
+  func slotsSQL(_ slots: [Int], count: Int) -> String {
+    let names = SQL.names([idName, SQLName(RowVersions.column)] + columns(slots))
+    return text("SELECT \(names) FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
+
   /// Returns the query for the ids and the values of one column of `count` rows.
   func columnSQL(_ slot: Int, count: Int) -> String {
     let names = SQL.names([idName] + columns([slot]))

@@ -31,7 +31,7 @@ extension Schema {
     let below = descendants(of: root)
     if !below.isEmpty {
       // The default is the root's name. So INSERT statements from before the first child stay correct,
-      // and adding the first child need not copy the table.
+      // and adding the first child need not copy the table, unless it has lazy columns.
       table.columns.append(
         TableInfo.Column(
           name: EntityColumn.name, type: "TEXT", isRequired: true,

@@ -20,7 +20,7 @@ public protocol ColumnValue {
 public struct ColumnOrigin {
   /// The store, which the ids of objects belong to.
   let store: StoreFingerprint
-  /// The mark of temporary ids.
+  /// The fingerprint that temporary ids have instead of the store's.
   let temporary: StoreFingerprint
 }
 
@@ -28,7 +28,7 @@ public struct ColumnOrigin {
 public struct ResultColumn<Value> {
   /// The values, in the order in which the rows were read.
   final class Values {
-    // Safe: a row that is received adds its value without calling back, so that accesses cannot overlap.
+    // Safe: no other code runs while a value is appended, so that accesses cannot overlap.
     @safe @exclusivity(unchecked) var all: [Value] = []
     /// The number of values that could not be read.
     @safe @exclusivity(unchecked) var unreadableCount = 0
@@ -59,7 +59,7 @@ public struct ResultColumn<Value> {
     self.values = values
     takeRow = { taken, index in
       if let found = try row(taken, index) { return values.all.append(found) }
-      // NULL is no value that cannot be read: a new object may lack a required one.
+      // NULL does not count as unreadable: a new object may still lack a required value.
       if !taken.isNull(index) { values.unreadableCount += 1 }
       values.all.append(placeholder())
     }

@@ -17,13 +17,16 @@ public enum AttributeOption: Sendable, Hashable {
   ///
   /// ``FetchBuilder/prefetch(_:)`` reads it for all results of a fetch, and
   /// ``ObjectContext/readBytes(of:_:_:)`` reads it in parts. An object keeps the value that it has read
-  /// until its row changes or the object is refreshed.
+  /// until its row changes or the object is refreshed. If another context has changed the row before the
+  /// value is read, the object gets all values of the present row, and a save of it throws
+  /// ``StoreError/conflict(_:)``. Assigning the value that the row already has counts as a change if the
+  /// value was not read before.
   ///
-  /// The column comes after all others in the table: the engine reaches a column by the pages of those
-  /// before it. For this reason, a step that makes an attribute lazy copies the table, and so does one that
-  /// adds another attribute to its entity. A save of other attributes does not read the value, but the
-  /// engine writes the whole row again: if other attributes change often, keep the value in an entity of its
-  /// own.
+  /// The column comes after all others in the table: to reach a column, the engine reads the pages of all
+  /// columns before it in the row. For this reason, a step that makes an attribute lazy copies the table, and
+  /// so does one that adds a column that is not lazy, of an attribute or a to-one. A save of other attributes
+  /// does not read the value, but the engine writes the whole row again: if other attributes change often,
+  /// keep the value in an entity of its own.
   case lazy
   /// The attribute had another name in an earlier version.
   ///

@@ -125,7 +125,9 @@ public final class DynamicObject: ManagedObject {
       try load()
       guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
     }
-    if isPartial, overlay?.changed.contains(slot) != true, packedCell(slot)?.isAbsent == true {
+    if isPartial, !isLookedUp, overlay?.changed.contains(slot) != true,
+      packedCell(slot)?.isAbsent == true
+    {
       try load(for: slot)
     }
     guard isLookedUp else { return storedValue(slot) ?? .null }

@@ -1,4 +1,4 @@
-// Looks for a constant in a tree.
+// Looks for constants and names in a tree.
 
 internal import CipherSQLite
 
@@ -23,6 +23,24 @@ extension PredicateNode {
       }
     }
     return nil
+  }
+}
+
+extension PredicateNode {
+  /// The names of the fetched object's properties at which paths begin.
+  var namesOfOwnProperties: Set<String> {
+    var names: Set<String> = []
+    var nodes = [self]
+    while let node = nodes.popLast() {
+      nodes += node.conditions
+      var operands = node.operands
+      while let operand = operands.popLast() {
+        if let name = operand.names?.first { names.insert(name) }
+        operands += operand.parts
+        if let condition = operand.condition { nodes.append(condition) }
+      }
+    }
+    return names
   }
 }
 

@@ -20,7 +20,7 @@ extension SaveWriter {
     for slot in slots {
       let name = entity.slots[slot].name
       // The row in memory is that before the save, and has all written properties: see
-      // ManagedObject.overwrite, and for lazy attributes ObjectContext.readFormerLazyValues.
+      // ManagedObject.overwrite, and for lazy attributes ObjectContext.write.
       old[name] = object.packedCell(slot)?.value
       new[name] = resolved(overlay[slot], of: entity, slot: slot)
     }

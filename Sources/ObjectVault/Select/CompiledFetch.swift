@@ -76,7 +76,7 @@ extension CompiledFetch: CustomStringConvertible {
   /// Comments below the statement list each bound value, how the statement is run, and what the statement
   /// uses that the shell does not have.
   public var description: String {
-    let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
+    let lines = bindings.enumerated().map { "-- value \($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
     let own = ownNames.isEmpty ? [] : ["-- not in the sqlcipher shell: \(ownNames.joined(separator: ", "))"]
     return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
@@ -94,11 +94,11 @@ extension CompiledFetch.Execution: CustomStringConvertible {
   public var description: String {
     switch self {
     case .stepped: "run row by row"
-    case .handedOver: "run by passing the columns of each row to a function of the store"
+    case .handedOver: "the store passes the columns of each row to a function of its own"
     case .split:
-      "run by passing the columns of each row to a function of the store, on two connections if the table is large"
+      "the store passes the columns of each row to a function of its own, on two connections if the table is large"
     case .listed:
-      "run by giving the ids to SQLite, and passing the columns of each row to a function of the store"
+      "the store gives the ids to SQLite, and passes the columns of each row to a function of its own"
     case .idsFirst: "run in two statements: first the ids from an index alone, then the rows by their ids"
     }
   }

@@ -45,6 +45,14 @@ struct FetchParameters: Sendable {
     return try entity.slots(of: fetchedNames.filter { entity.slot(named: $0) != nil })
   }
 
+  /// Returns the slots of lazy attributes that the sort names, or also the conditions.
+  func lazySlots(of entity: EntityMapping, inSortAlone: Bool = false) -> [Int] {
+    guard !entity.lazySlots.isEmpty else { return [] }
+    var names = Set(sort.compactMap(\.value.names).compactMap(\.first))
+    for condition in inSortAlone ? [] : conditions { names.formUnion(condition.node.namesOfOwnProperties) }
+    return entity.lazySlots.filter { names.contains(entity.slots[$0].name) }
+  }
+
   /// Whether only a part of the results is fetched.
   var isWindow: Bool { limit != nil || offset > 0 }
 

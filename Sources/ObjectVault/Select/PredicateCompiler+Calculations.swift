@@ -97,6 +97,7 @@ extension PredicateCompiler {
     for (operand, kind) in zip(operands, entry.parameters) {
       switch kind {
       case .text: try checkText(operand, of: function)
+      case .integer where operand.isID: break
       case .number, .integer: try checkNumber(operand)
       case .date: try checkDate(operand, of: function)
       }

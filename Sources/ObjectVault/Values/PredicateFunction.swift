@@ -40,6 +40,9 @@ public enum PredicateFunction: String, Sendable, Hashable, Codable, CaseIterable
   /// The beginning of the day, week, month or year that contains a date:
   /// `startOf:in:(sentAt, 'month Europe/Berlin')`. Without a time zone it is UTC. See ``CalendarPeriod``.
   case periodStart = "startof:in:"
+  /// A whole number that looks random, and is the same for the same number and seed:
+  /// `shuffled:by:(id, 7)`. It serves a random order that can be repeated.
+  case shuffled = "shuffled:by:"
 }
 
 extension PredicateFunction {
@@ -103,7 +106,20 @@ extension PredicateFunction {
         else { return .null }
         return .real(start)
       }
+    case .shuffled:
+      Entry(parameters: [.integer, .integer], result: .integer, symbol: "h", keyPaths: { [] }) {
+        guard let number = $0[0].int64, let seed = $0[1].int64 else { return .null }
+        return .integer(Self.shuffled(number, by: seed))
+      }
     }
+  }
+
+  /// Returns the number at a place of the sequence that SplitMix64 (Steele, Lea, Flood, 2014) has for a seed.
+  private static func shuffled(_ number: Int64, by seed: Int64) -> Int64 {
+    var bits = UInt64(bitPattern: seed) &+ UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15
+    bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
+    return Int64(bitPattern: bits ^ bits >> 31)
   }
 
   private static func real(
@@ -137,6 +153,7 @@ extension PredicateFunction {
     switch self {
     case .raise: "raise:toPower:"
     case .periodStart: "startOf:in:"
+    case .shuffled: "shuffled:by:"
     default: rawValue
     }
   }

@@ -58,17 +58,14 @@ extension FetchCommand {
     }
   }
 
-  /// Returns the plan of a request.
+  /// Returns the plan of the statement for some rows or groups.
   /// - Throws: ``UsageError`` for options that are about rows.
-  static func plan(_ request: ObjectRequest<DynamicObject>, _ session: Session) throws -> PlanReport {
-    for option in ["--columns", "--format", "--nil"] where session.arguments.value(option) != nil {
+  static func plan(_ rows: EntityRows, on connection: Connection, with arguments: Arguments) throws
+    -> PlanReport
+  {
+    for option in ["--columns", "--format", "--nil"] where arguments.value(option) != nil {
       throw UsageError("--explain prints no rows, so \(option) has no meaning. Remove one of them.")
     }
-    // Closes its connection when it is released.
-    let inspection = try session.inspection()
-    return try withExtendedLifetime(inspection) {
-      let connection = inspection.connection
-      return PlanReport(try StoreInfo(connection).rows(of: request, in: connection).explain(connection))
-    }
+    return PlanReport(try rows.explain(connection))
   }
 }

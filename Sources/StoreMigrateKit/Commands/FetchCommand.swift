@@ -20,6 +20,9 @@ enum FetchCommand: Command {
       Option("--limit", value: "N", "print at most N objects"),
       Option("--offset", value: "N", "skip the first N objects"),
       Option(
+        "--after", value: "ID",
+        "print the objects that come after the one with this id, in the order of --sort"),
+      Option(
         "--columns", value: "NAME,…",
         "id, attributes, to-ones (as ids), paths through to-ones, _entity; default: all except",
         "paths; for _entity see INHERITANCE"),
@@ -100,6 +103,7 @@ enum FetchCommand: Command {
     let (limit, offset) = (try arguments.count("--limit"), try arguments.count("--offset") ?? 0)
     let (keys, mark) = (try sortKeys(arguments), try nilMark(arguments, format))
     let groups = try groups(arguments)
+    let after = try after(arguments, isGrouped: groups != nil)
     let inspection = try session.inspection()
     var request = try session.request().offset(offset)
     // Without a sort key, rows would come in the order of any index that covers the selected columns. Groups
@@ -108,18 +112,38 @@ enum FetchCommand: Command {
       request = request.sorted(byPath: key.path, key.order)
     }
     if let limit { request = request.limit(limit) }
-    if arguments.has("--explain") { return try plan(request, session) }
     var rows = try StoreInfo(inspection.connection).rows(of: request, in: inspection.connection)
     if let columns { try rows.select(columns) }
     if let groups { try rows.group(by: groups.keys, groups.aggregates) }
+    if arguments.has("--explain") { return try plan(rows, on: inspection.connection, with: arguments) }
     var writer = format.writer(
       rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
       envelope: arguments.has("--json") ? name : nil, mark: mark ?? "")
     try writer.begin()
-    try rows.forEach(inspection.connection) { try writer.write($0.row()) }
+    if let after {
+      let isThere = try rows.forEach(after: after, inspection.connection) { try writer.write($0.row()) }
+      guard isThere else { throw UsageError("--after \(after): no \(session.positional(1)) has this id.") }
+    } else {
+      try rows.forEach(inspection.connection) { try writer.write($0.row()) }
+    }
     try writer.end()
     try session.rows.finish()
     return FetchReport()
+  }
+
+  /// Returns the id of `--after`; nil when the option is not given.
+  private static func after(_ arguments: Arguments, isGrouped: Bool) throws -> Int64? {
+    guard let text = arguments.value("--after") else { return nil }
+    guard let id = Int64(text), id > 0 else {
+      throw UsageError("--after takes the id of an object, such as 17, not \"\(text)\".")
+    }
+    for (option, isGiven) in [
+      ("--offset", arguments.value("--offset") != nil), ("--explain", arguments.has("--explain")),
+      ("--group-by and aggregates", isGrouped),
+    ] where isGiven {
+      throw UsageError("--after and \(option) exclude each other. Remove one of them.")
+    }
+    return id
   }
 
   /// Returns the groups that the options describe; nil when rows are printed.
@@ -142,11 +166,6 @@ enum FetchCommand: Command {
     guard arguments.value("--columns") == nil else {
       throw UsageError(
         "--columns is for single objects. A group has the columns of --group-by and its aggregates.")
-    }
-    guard !arguments.has("--explain") else {
-      throw UsageError(
-        "--explain is for single objects: it would show another statement than that of the groups. Remove it, or "
-          + "remove --group-by and the aggregates to see how the objects are found.")
     }
     let columns = (keys ?? []) + aggregates.map(\.name)
     if let twice = columns.first(where: { name in columns.count { $0 == name } > 1 }) {

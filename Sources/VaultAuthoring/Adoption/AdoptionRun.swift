@@ -11,7 +11,7 @@ struct AdoptionReader {
   /// - Parameters:
   ///   - files: The external files of its values.
   ///   - relationships: The targets of to-ones that a Core Data file does not record; an empty target
-  ///     denotes a number.
+  ///     means that the column is a plain number.
   ///   - steps: A model that also defines these targets, and the types of columns.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
   ///   ``/ObjectVault/StoreError/noEntity(name:similar:)``,
@@ -169,8 +169,8 @@ struct AdoptionRun {
       let found = try connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
       guard Int64(copied) == fill.rows, found == fill.rows else {
         throw refused(
-          "only \(found) of \(counted(fill.rows, "row")) of \(fill.source) were copied; another program may "
-            + "have written to the file meanwhile"
+          "\(counted(fill.rows, "row")) of \(fill.source) were counted, but \(found) were copied; another program "
+            + "may have written to the file meanwhile"
         )
       }
     }

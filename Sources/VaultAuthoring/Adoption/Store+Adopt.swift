@@ -16,7 +16,8 @@ extension Store {
   ///   - key: The key of the file; nil for an unencrypted file.
   ///   - profile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - relationships: The targets of to-ones that a Core Data file does not record, such as
-  ///     `["Note.owner": "Person"]`; an empty target, `["Note.rank": ""]`, denotes a number.
+  ///     `["Note.owner": "Person"]`; an empty target, `["Note.rank": ""]`, means that the
+  ///     column is a plain number.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   /// - Returns: The plan of the import.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;

@@ -12,6 +12,13 @@ private final class Photo: ManagedObject {
   @Attribute(.lazy) var image: Data
   @Attribute(.lazy) var thumbnail: Data?
   @Attribute(.lazy) var caption: String?
+  @Attribute(.indexed) var hash: Data?
+  @ToOne var album: PhotoAlbum?
+}
+
+private final class PhotoAlbum: ManagedObject {
+  @Attribute var name: String
+  @ToMany(inverse: \Photo.album) var photos: Set<Photo>
 }
 
 private struct Refusal: Error {}
@@ -23,7 +30,10 @@ private struct Refusal: Error {}
   private static let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 + $0 / 251) })
 
   init() async throws {
-    temporary = try await TemporaryStore(Schema { Entity(Photo.self) })
+    temporary = try await TemporaryStore(
+      Schema {
+        Entity(Photo.self); Entity(PhotoAlbum.self)
+      })
     try await store.write { context in
       for number in 0..<3 {
         _ = context.insert(Photo.self) {
@@ -193,6 +203,100 @@ private struct Refusal: Error {}
       }
     }
     #expect(try store.makeContext().fetch(Photo.self).where("image == %@", Self.bytes).count() == 3)
+  }
+
+  @Test func `while bytes are written, the context accepts no changes, so that none is lost`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    let other = try #require(try context.fetch(Photo.self).sorted(by: \.id, .reverse).first())
+    try context.writeBytes(of: photo, \.image, count: 2) { stream in
+      photo.size = 7
+      other.name = "changed"
+      context.delete(other)
+      _ = context.insert(Photo.self) { $0.name = "new" }
+      #expect(throws: StoreError.self) { try context.execute("UPDATE Photo SET size = 9") }
+      #expect(throws: StoreError.self) { try context.writeBytes(of: other, \.image, count: 0) { _ in } }
+      #expect(context.faultErrors.count >= 3)
+      #expect(context.faultErrors.allSatisfy { "\($0)".contains("Photo.image is being written in parts") })
+      // A save throws the first error of a setter.
+      #expect(throws: StoreError.self) { try context.save() }
+      try stream.write(Data([1, 2]))
+    }
+    #expect(!context.hasChanges && photo.size == 0 && photo.image == Data([1, 2]) && other.name == "p2")
+    #expect(try store.makeContext().fetch(Photo.self).count() == 3)
+    // Afterwards it does.
+    context.rollback()
+    photo.size = 8
+    try context.save()
+  }
+
+  @Test func `what was read while a write failed is read again`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    #expect(throws: Refusal.self) {
+      try context.writeBytes(of: photo, \.image, count: 3) { _ in
+        #expect(photo.name == "p0" && photo.image.count >= 0)
+        throw Refusal()
+      }
+    }
+    #expect(photo.image == Self.bytes)
+  }
+
+  @Test func `parts may be written in any order, and the stream stays at its value`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    try context.writeBytes(of: photo, \.image, count: 4) { stream in
+      try stream.seek(to: 2)
+      try stream.write(Data([3, 4]))
+      try stream.seek(to: 0)
+      try stream.write(Data([1]))
+    }
+    #expect(photo.image == Data([1, 0, 3, 4]))
+    #expect(throws: StoreError.self) {
+      try context.writeBytes(of: photo, \.image, count: 4) { try $0.seek(to: 4) }
+    }
+    #expect(throws: SQLError.self) {
+      try context.writeBytes(of: photo, \.image, count: 0) { try $0.move(toRow: 2) }
+    }
+    #expect(throws: SQLError.self) { try context.readBytes(of: photo, \.image) { try $0.move(toRow: 2) } }
+    #expect(photo.image == Data([1, 0, 3, 4]))
+  }
+
+  @Test func `an attribute in an index is refused with the reason`() throws {
+    let context = store.makeContext()
+    let photo = try photo(context)
+    let error = #expect(throws: StoreError.self) {
+      try context.writeBytes(of: photo, \.hash, count: 1) { try $0.write(Data([1])) }
+    }
+    #expect(error.map { "\($0)" }?.contains("because an index contains it") == true, "\(error as Any)")
+    #expect(photo.hash == nil)
+  }
+
+  @Test func `relationships that were read stay, and rows that a trigger changes get new versions`()
+    async throws
+  {
+    let context = store.makeContext()
+    let photos = try context.fetch(Photo.self).sorted(by: \.id).all()
+    let album = context.insert(PhotoAlbum.self) { $0.name = "a" }
+    album.photos = Set(photos)
+    try context.save()
+    #expect(album.photos.count == 3)
+    let queries = context.statistics.queries
+    try context.writeBytes(of: photos[0], \.image, count: 1) { try $0.write(Data([1])) }
+    #expect(album.photos.count == 3 && photos[1].album === album && context.statistics.queries == queries)
+    let raw = try Connection.open(store.url.path, key: testKey)
+    try raw.execute(
+      sql:
+        "CREATE TRIGGER follow AFTER UPDATE OF image ON Photo BEGIN UPDATE Photo SET size = 5 WHERE id = 2; END"
+    )
+    raw.close()
+    let other = store.makeContext()
+    let second = try other.fetch(Photo.self).sorted(by: \.id).all()[1]
+    #expect(second.size == 0)
+    try context.writeBytes(of: photos[0], \.image, count: 1) { try $0.write(Data([2])) }
+    #expect(photos[1].size == 5)
+    second.name = "mine"
+    #expect(throws: StoreError.self) { try other.save() }
   }
 
   @Test func `other contexts find a conflict, and listeners are told`() async throws {

@@ -174,4 +174,44 @@ import Testing
     let plan = try context.fetch(Book.self).where("year == 1").includingPending(false).explain()
     #expect(plan.warnings.count == 1)
   }
+
+  @Test func `all fetches of a closure are explained, each statement once`() async throws {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      for number in 0..<1200 {
+        context.insert(Book.self) {
+          ($0.title, $0.year, $0.rating) = ("t\(number)", number % 7, Double(number))
+        }
+      }
+    }
+    let context = temporary.store.makeContext()
+    func statements(_ body: () throws -> Void) throws -> [String] {
+      try context.explain(body).map(\.statement.text)
+    }
+    let books = context.fetch(Book.self)
+    #expect(try statements { _ = try books.grouped(by: \.year, .count) }.count == 1)
+    #expect(try statements { _ = try books.grouped(by: \.year, .count) }[0].contains("GROUP BY"))
+    let plans = try context.explain {
+      for year in 0..<5 { _ = try books.where("year == %@", year).sorted(by: \.rating).values(\.title) }
+    }
+    #expect(plans.count == 1 && plans[0].warnings.map(\.kind) == [.fullScan, .sort], "\(plans)")
+    #expect(plans[0].warnings[0].index?.schemaLine == "Entity(Book.self).index(\\.year, \\.rating)")
+    #expect(try statements { _ = try books.first(ofEach: \.author) }.count >= 1)
+    #expect(
+      try statements { _ = try context.fetch(Author.self).annotated(with: .count(\.books)).all() }.count == 1)
+    #expect(try statements { _ = try (books.count(), books.exists(), books.sum(\.year)) }.count == 3)
+    #expect(try statements { _ = try books.sorted(by: \.title).page(size: 3) }.count == 2)
+    #expect(try statements {} == [])
+    // One inside another, and one that throws.
+    let outer = try context.explain {
+      _ = try books.count()
+      #expect(try context.explain { _ = try books.exists() }.count == 1)
+    }
+    #expect(outer.count == 1)
+    #expect(throws: StoreError.self) { try context.explain { try books.where("yer == 1").all() } }
+    #expect(try statements { _ = try books.count() }.count == 1)
+    // With changes in the context, the statement for the other objects is explained.
+    try #require(try books.first()).year = 100
+    #expect(try statements { _ = try books.grouped(by: \.year, .count) }.count >= 1)
+  }
 }

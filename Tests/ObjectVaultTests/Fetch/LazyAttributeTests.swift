@@ -203,7 +203,8 @@ private final class Film: Media {
     let theirs = try documents(other)[0]
     (theirs.content, theirs.name) = (Data([3]), "theirs")
     try other.save()
-    #expect(document.content == Data([3]) && document.name == "d0")
+    // All values become those of the row as it is now, so that none is beside one of another version.
+    #expect(document.content == Data([3]) && document.name == "theirs")
     document.name = "mine"
     #expect(throws: StoreError.self) { try context.save() }
     context.rollback()
@@ -251,14 +252,87 @@ private final class Film: Media {
     #expect(second.updated.first?.old["content"]?.blob == Self.content(0))
   }
 
-  @Test func `pending changes have the saved value`() throws {
+  @Test func `pending changes have the saved value, by a query for all objects`() throws {
     let context = store.makeContext()
     let all = try documents(context)
     all[1].summary = "new"
     context.delete(all[2])
+    context.delete(all[4])
+    let queries = context.statistics.queries
     let pending = context.pendingChanges
+    // One for each lazy attribute.
+    #expect(context.statistics.queries == queries + 2)
     #expect(pending.updated.first?.old["summary"]?.string == "s1")
     #expect(pending.deleted.first?.values["content"]?.blob == Self.content(2))
+  }
+
+  @Test func `a row that is gone does not keep pending changes from being shown`() throws {
+    let context = store.makeContext()
+    let all = try documents(context)
+    all[1].summary = "new"
+    context.delete(all[2])
+    let other = store.makeContext()
+    for document in try documents(other) { other.delete(document) }
+    try other.save()
+    let pending = context.pendingChanges
+    #expect(pending.updated.first?.new["summary"]?.string == "new" && pending.deleted.count == 1)
+    #expect(context.faultErrors.isEmpty)
+  }
+
+  @Test func `an object that is deleted in two contexts is no error for a listener's save`() throws {
+    let changes = store.changes()
+    let context = store.makeContext()
+    let document = try documents(context)[0]
+    document.content = Data([1])
+    context.delete(document)
+    let other = store.makeContext()
+    other.delete(try documents(other)[0])
+    try other.save()
+    try context.save()
+    #expect(try documents(store.makeContext()).count == 5)
+    withExtendedLifetime(changes) {}
+  }
+
+  @Test func `prefetch reads the attribute of objects with changes, too`() throws {
+    let context = store.makeContext()
+    let all = try documents(context)
+    for document in all.dropFirst() { document.pages += 1 }
+    all[1].summary = "mine"
+    context.delete(all[5])
+    _ = try context.fetch(Document.self).prefetch(\.content).prefetch(\.summary).all()
+    let queries = context.statistics.queries
+    #expect(all.prefix(5).map(\.content) == (0..<5).map(Self.content))
+    #expect(
+      all.prefix(5).map(\.summary) == [nil, "mine", nil, "s3", nil] && context.statistics.queries == queries)
+    try context.save()
+    #expect(all[2].pages == 2 && all[2].content == Self.content(2) && context.statistics.queries == queries)
+  }
+
+  @Test func `a merge with pending changes reads the attribute of all objects at once`() throws {
+    let context = store.makeContext()
+    let all = try documents(context)
+    for document in all { document.pages += 1 }
+    let new = context.insert(Document.self) { ($0.name, $0.content, $0.summary) = ("new", Data(), "s0") }
+    let queries = context.statistics.queries
+    let sorted = try context.fetch(Document.self).where("summary BEGINSWITH 's'").sorted(by: \.summary).all()
+    #expect(sorted == [new, all[1], all[3], all[5]] && context.statistics.queries < queries + 5)
+    let other = store.makeContext()
+    _ = other.insert(Document.self) { ($0.name, $0.content, $0.summary) = ("new", Data(), "s0") }
+    let before = other.statistics.queries
+    #expect(try other.fetch(Document.self).sorted(by: \.summary).all().count == 7)
+    #expect(other.statistics.queries < before + 5)
+  }
+
+  @Test func `a limit on queries names the attribute that was read for each object`() throws {
+    let context = store.makeContext()
+    let error = #expect(throws: QueryLimitExceeded.self) {
+      try context.withQueryLimit(2) { try documents(context).map(\.content) }
+    }
+    #expect(
+      error.map { "\($0)" }?.contains(
+        "Document.content was read by 6 queries, one for each object: add .prefetch(\\.content) to the fetch of Document"
+      )
+        == true, "\(error as Any)")
   }
 
   // MARK: Inheritance
@@ -337,14 +411,15 @@ private final class Film: Media {
       "make Document.content lazy", "add attribute Document.pages int default 1",
       "add attribute Document.notes string optional lazy",
       "create entity Folder {\n attribute name string\n}\nadd relationship Document.folder -> Folder",
-      "rename attribute Document.content -> bytes", "make Document.bytes eager\nmake Document.notes eager",
+      "rename attribute Document.content -> bytes", "make Document.notes eager", "make Document.bytes eager",
       "add attribute Document.last int optional",
     ]
     let columns = [
       ["content", "name"], ["name", "content"], ["name", "pages", "content"],
       ["name", "pages", "content", "notes"], ["name", "pages", "folder_id", "content", "notes"],
-      ["name", "pages", "folder_id", "bytes", "notes"], ["name", "pages", "folder_id", "bytes", "notes"],
-      ["name", "pages", "folder_id", "bytes", "notes", "last"],
+      ["name", "pages", "folder_id", "bytes", "notes"], ["name", "pages", "notes", "folder_id", "bytes"],
+      ["name", "pages", "notes", "folder_id", "bytes"],
+      ["name", "pages", "notes", "folder_id", "bytes", "last"],
     ]
     let lab = try await DowngradeLab(
       steps, fill: ["INSERT INTO Document(id, content, name) VALUES (1, x'0102', 'a')"])

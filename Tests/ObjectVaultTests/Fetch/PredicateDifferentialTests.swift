@@ -62,7 +62,7 @@ import Testing
 
   @Test func `the format language has the name of each function`() throws {
     for function in PredicateFunction.allCases {
-      let count = [.raise, .periodStart].contains(function) ? 2 : 1
+      let count = [.raise, .periodStart, .shuffled].contains(function) ? 2 : 1
       let format =
         "\(function.rawValue.uppercased())(\([String](repeating: "title", count: count).joined(separator: ", "))) == 3"
       let operand = PredicateOperand.path(PropertyPath(["title"]))
@@ -187,7 +187,7 @@ import Testing
       .call(.floor, [.path(rating)]), .call(.ceiling, [.path(price)]), .call(.trunc, [.path(price)]),
       .call(.floor, [.path(price)]), .call(.squareRoot, [.path(age)]), .call(.logarithm, [.path(year)]),
       .call(.naturalLogarithm, [.path(rating)]), .call(.exponential, [.path(rating)]),
-      .call(.raise, [.path(rating), .value(integer(2))]),
+      .call(.raise, [.path(rating), .value(integer(2))]), .call(.shuffled, [.path(age), .value(integer(7))]),
       .cast(
         .call(
           .periodStart,

@@ -225,6 +225,17 @@ struct PredicateEvaluation {
     case (.periodStart, let value):
       // The days of UTC.
       return abs(double(value)) < 2e11 ? .real((double(value) / 86_400).rounded(.down) * 86_400) : .null
+    case (.shuffled, .integer(let number)):
+      // The generator's seed is 7.
+      var state = UInt64(bitPattern: number).multipliedReportingOverflow(by: 0x9E37_79B9_7F4A_7C15)
+        .partialValue
+      state = state.addingReportingOverflow(7).partialValue
+      for (shift, factor) in [(30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1331_11EB), (31, 1)]
+        as [(UInt64, UInt64)]
+      {
+        state = (state ^ (state >> shift)).multipliedReportingOverflow(by: factor).partialValue
+      }
+      return .integer(Int64(bitPattern: state))
     case (.raise, let value): return .real(pow(double(value), double(arguments[1])))
     case (.ceiling, let value): return whole(value, { _ in true }, .up)
     case (.floor, let value): return whole(value, { _ in false }, .down)

@@ -197,4 +197,43 @@ import Testing
     #expect(try !plan(context.fetch(Book.self).sorted(by: \.title, nils: .first)).contains("TEMP B-TREE"))
     #expect(try plan(context.fetch(Book.self).sorted(by: \.title, nils: .last)).contains("TEMP B-TREE"))
   }
+
+  @Test func `a seed gives one order, in each context and from page to page`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let ids = try await temporary.store.write { context in
+      (0..<200).map { number in context.insert(Book.self) { ($0.title, $0.year) = ("t", number % 2) }.id }
+    }
+    let books = context.fetch(Book.self)
+    let first = try books.shuffled(seed: 1).ids()
+    let rising: [ObjectID<Book>] = ids
+    #expect(Set(first) == Set(rising) && first != rising)
+    #expect(try temporary.store.makeContext().fetch(Book.self).shuffled(seed: 1).ids() == first)
+    let second = try books.shuffled(seed: -2).ids()
+    #expect(Set(second) == Set(rising) && second != first)
+    // About half of the ids are followed by a greater one.
+    let places: [Int] = first.map { rising.firstIndex(of: $0) ?? 0 }
+    let rises = zip(places, places.dropFirst()).count { $0 < $1 }
+    #expect((70...130).contains(rises), "\(rises)")
+    var (found, cursor): ([Book], PageCursor<Book>?) = ([], nil)
+    repeat {
+      let page = try books.shuffled(seed: 1).page(size: 33, after: cursor)
+      found += page.objects
+      cursor = page.next
+    } while cursor != nil
+    #expect(found.map(\.id) == first)
+    let odd = zip(first, places).filter { $0.1 % 2 == 1 }.map(\.0)
+    let even = zip(first, places).filter { $0.1 % 2 == 0 }.map(\.0)
+    #expect(try books.where("year == 1").shuffled(seed: 1).ids() == odd)
+    #expect(try books.sorted(by: \.year).shuffled(seed: 1).ids() == even + odd)
+    // With changes that are not saved, those of the file keep their order.
+    found[0].title = "changed"
+    let new = context.insert(Book.self) { $0.title = "new" }
+    let pending = try books.shuffled(seed: 1).all()
+    let others = pending.filter { $0 !== new }.map(\.id)
+    #expect(others == first && pending.count == 201)
+    let request = Book.request.shuffled(seed: 1)
+    let coded = try JSONDecoder().decode(ObjectRequest<Book>.self, from: JSONEncoder().encode(request))
+    #expect(coded == request)
+  }
 }

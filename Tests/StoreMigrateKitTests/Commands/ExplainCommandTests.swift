@@ -28,13 +28,18 @@ import Testing
     let found = try bench.run("fetch", "Status", "--where", "text == 't7'", "--explain")
     #expect(found.status == 0 && found.errors.isEmpty, "\(found)")
     for part in [
-      "-- ?1 = 't7'", "SCAN Status t0", "no index serves the condition on text", "add index Status(text)",
+      "-- value 1 = 't7'", "SCAN Status t0", "no index serves the condition on text",
+      "add index Status(text)",
     ] {
       #expect(found.output.contains(part), "\(part):\n\(found.output)")
     }
     let json = try bench.run("fetch", "Status", "--where", "text == 't7'", "--explain", "--json").output
     #expect(json.contains("\"operation\":\"add index Status(text)\""), "\(json)")
     #expect(try ReportSchema().faults(in: json) == [])
+    let groups = try bench.run("fetch", "Status", "--group-by", "text", "--count", "--explain")
+    #expect(groups.status == 0, "\(groups)")
+    #expect(
+      groups.output.contains("GROUP BY t0.\"text\"") && groups.output.contains("SCAN Status t0"), "\(groups)")
     let refused = try bench.run("fetch", "Status", "--explain", "--format", "csv")
     #expect(refused.status == 64 && refused.errors.contains("--explain prints no rows"), "\(refused)")
   }

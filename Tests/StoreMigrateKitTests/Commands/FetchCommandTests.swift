@@ -68,13 +68,47 @@ import Testing
       (["--count", "--columns", "id"], "--columns is for"),
       (["--group-by", "user,user", "--count"], "The column user is requested twice"),
       (["--sum", "id,id"], "The column sum(id) is requested twice"),
-      (["--count", "--explain"], "--explain is for single objects"),
+      (["--count", "--after", "1"], "--after and --group-by and aggregates exclude each other"),
       (["--group-by", "tags", "--count"], "is a to-many"), (["--sum", "text"], "only numbers can be added"),
       (["--group-by", "usr", "--count"], "did you mean \"user\"?"),
       (["--group-by", "user", "--count", "--sort", "text"], "groups can only be sorted by"),
     ] {
       let refused = try bench.run(["fetch", "Status"] + line)
       #expect(refused.status != 0 && refused.errors.contains(message), "\(line): \(refused)")
+    }
+  }
+
+  @Test func `fetch --after continues after an object, in any order, until all were printed`() async throws {
+    try await bench.makeBlog()
+    for sort in [
+      "", "user", "user:desc,createdAt", "user.name:desc", "text", "createdAt:desc,user.city", "id:desc",
+    ] {
+      let order = sort.isEmpty ? [] : ["--sort", sort]
+      func ids(_ more: [String]) throws -> [String] {
+        let found = try bench.run(["fetch", "Status", "--columns", "id", "--format", "csv"] + order + more)
+        #expect(found.status == 0, "\(found)")
+        return found.output.split(separator: "\r\n").dropFirst().map(String.init)
+      }
+      let all = try ids([])
+      var found = try ids(["--limit", "3"])
+      while let last = found.last, found.count < all.count {
+        let page = try ids(["--limit", "3", "--after", last])
+        guard !page.isEmpty else { break }
+        found += page
+      }
+      #expect(found == all, "\(sort)")
+      #expect(try ids(["--after", all[1], "--where", "user != nil"]).allSatisfy { all[2...].contains($0) })
+      #expect(try ids(["--after", all[all.count - 1]]).isEmpty)
+    }
+    let plain = try bench.run("fetch", "Status", "--after", "999")
+    #expect(plain.status == 64 && plain.errors.contains("--after 999: no Status has this id"), "\(plain)")
+    for (words, message) in [
+      (["--after", "x"], "--after takes the id"), (["--after", "-1"], "--after takes the id"),
+      (["--after", "1", "--offset", "2"], "--after and --offset exclude each other"),
+      (["--after", "1", "--explain"], "--after and --explain exclude each other"),
+    ] {
+      let refused = try bench.run(["fetch", "Status"] + words)
+      #expect(refused.status == 64 && refused.errors.contains(message), "\(words): \(refused)")
     }
   }
 

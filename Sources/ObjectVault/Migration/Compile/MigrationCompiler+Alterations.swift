@@ -19,6 +19,8 @@ extension MigrationCompiler {
     var renames: [(old: String, new: String)] = []
     var added: [TableInfo.Column] = []
     var kept: Set<String> = []
+    /// The former names of the columns that are lazy now.
+    var stillLazy: Set<String> = []
     for column in table.columns {
       guard let expression = origin.expressions[column.name] else {
         added.append(column)
@@ -26,6 +28,7 @@ extension MigrationCompiler {
       }
       guard let old = columns[expression] else { return nil }
       kept.insert(old.name)
+      if layout.lazyColumns.contains(column.name) { stillLazy.insert(old.name) }
       var same = old
       same.name = column.name
       guard same == column, oldLayout.collations[old.name] == layout.collations[column.name],
@@ -42,6 +45,8 @@ extension MigrationCompiler {
       renames.allSatisfy({ former.key(of: $0.old) == nil }),
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
       added.allSatisfy({ canAdd($0, to: table, taken) }),
+      // A column that is not lazy any more would remain after one that still is.
+      kept.isDisjoint(with: oldLayout.lazyColumns.subtracting(stillLazy)) || stillLazy.isEmpty,
       // ADD COLUMN would put the column after the lazy ones.
       added.allSatisfy({ layout.lazyColumns.contains($0.name) })
         || kept.isDisjoint(with: oldLayout.lazyColumns)

@@ -19,7 +19,7 @@ extension MigrationCompiler {
     guard !wasUnique(index, in: former, kept: kept), !isEmpty(index, of: table, owner: owner, origin: origin),
       // The values come from a look-up by a unique index, so no value repeats.
       looking == nil || !mapping.wasLookedUp(owner.entity, property: owner.properties[0]),
-      // If several links become one, the check of the move covers them.
+      // A move that makes one link of several has a check of its own: see LinkMove.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
     let operations =
@@ -59,7 +59,7 @@ extension MigrationCompiler {
       hasBackfill(operations)
       ? "filling makes all rows refer to the same object; assign the objects with a transform, then make it "
         + "required"
-      : "first clear all references but one with a transform"
+      : "first use a transform that clears all but one of the references to each object"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
@@ -70,8 +70,8 @@ extension MigrationCompiler {
     operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
   }
 
-  /// Returns the operations that make a to-one a one-to-one: a backfill, or the operation that adds the
-  /// inverse. Other operations on the to-one do not cause repeated values.
+  /// Returns the operations that can make the targets of a one-to-one repeat: a backfill, or the operation
+  /// that adds the inverse.
   private func blamed(
     for index: TableInfo.Index, of table: TableInfo, lookedUpAs end: (entity: String, name: String)
   )
@@ -265,7 +265,7 @@ extension MigrationCompiler {
     return nil
   }
 
-  /// Returns the check that no row exists for which a new NOT NULL column has no value.
+  /// Returns the check that the table is empty, which a new NOT NULL column without a default requires.
   func emptinessCheck(
     _ column: TableInfo.Column, of table: TableInfo, _ former: TableInfo
   ) -> PlannedStatement? {

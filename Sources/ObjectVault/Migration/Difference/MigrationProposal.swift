@@ -54,7 +54,8 @@ extension MigrationSet {
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
     let model = try model(at: version)
-    // Renamings of properties need the new names of their entities; the former names are accepted, too.
+    // A renaming of a property may name its entity by the former or the new name. From here on, all use the
+    // new one.
     let entities = schema.renamings(renaming.filter(\.isOfEntity), from: model)
     let renaming = entities + renaming.filter { !$0.isOfEntity }.map { $0.following(entities, in: schema) }
     try Self.check(renaming, from: model, to: schema)
@@ -111,8 +112,8 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
-  /// Returns the renaming with the new name of its entity, if it is that of a property and has the
-  /// entity's former name; else returns it unchanged.
+  /// For a renaming of a property that names its entity by the former name, returns it with the new name.
+  /// Returns any other renaming unchanged.
   fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
     guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
       return self

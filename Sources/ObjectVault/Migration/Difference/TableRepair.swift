@@ -140,6 +140,8 @@ struct TableRepair {
     var table = expected
     table.columns =
       found.columns.compactMap { column in expected.columns.first { $0.name == column.name } } + missing
+    let isLazy = { (column: TableInfo.Column) in layout.lazyColumns.contains(column.name) }
+    table.columns = table.columns.filter { !isLazy($0) } + table.columns.filter(isLazy)
     let kept = SQL.names(table.columns.filter { found.has($0.name) }.map { SQLName($0.name) })
     let insert: SQL =
       "INSERT INTO \(identifier: copy) (\(kept)) SELECT \(kept) FROM \(identifier: found.name)"

@@ -32,6 +32,10 @@ extension CompiledStep.Part {
       var missing: [String] = []
       for statement in causes.compactMap({ $0.rules.missingStatement(engine) })
       where !missing.contains(statement) { missing.append(statement) }
+      let table = MigrationCompiler.finalName(of: copy.target)
+      if causes.isEmpty, compiler?.after.layout(ofTable: table).lazyColumns.isEmpty == false {
+        missing.append("ADD COLUMN before lazy columns")
+      }
       return Rebuild(table: copy.source, operations: causes.isEmpty ? all : causes, missing: missing)
     }
   }
