@@ -105,6 +105,9 @@ private import Foundation
   var feeder: RowFeeder?
   /// Supplies the engine with new values of existing rows from memory; nil until it is first used.
   var changer: RowChanger?
+  /// Whether the table-valued function for lists is registered. The older engine does not accept a module a
+  /// second time.
+  var hasValueLists = false
   /// The ids for which `vault_pending(id)` is 1: see ``withPendingRows(_:_:)``.
   let pendingRows = PendingRows()
   /// Closures that register on another connection what was registered on this one.

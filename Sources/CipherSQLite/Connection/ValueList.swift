@@ -43,12 +43,14 @@ package enum ValueList {
 }
 
 extension Connection {
-  /// Registers the table-valued function `vault_list`.
+  /// Registers the table-valued function `vault_list`. Further calls do nothing.
   /// - Throws: ``SQLError``.
   package func registerValueLists() throws {
     let handle = try unsafe opened()
+    guard !hasValueLists else { return }
     let code = unsafe sqlite3_create_module_v2(handle, ValueList.text, listModule, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: "") }
+    hasValueLists = true
   }
 }
 

@@ -26,16 +26,6 @@ extension Fetch {
   }
 }
 
-/// The fetches whose plans are wanted, one for each text of a statement.
-struct ExplainedFetches {
-  private(set) var all: [(compiled: CompiledFetch, request: FetchParameters, entity: EntityMapping)] = []
-  private var texts: Set<String> = []
-
-  mutating func note(_ compiled: CompiledFetch, of request: FetchParameters, on entity: EntityMapping) {
-    if texts.insert(compiled.text).inserted { all.append((compiled, request, entity)) }
-  }
-}
-
 extension ObjectContext {
   /// Runs `body`, and returns what the engine does for each fetch in it: also for groups, values, the first
   /// of each group, annotations and pages, for which ``Fetch/explain()`` has no form.

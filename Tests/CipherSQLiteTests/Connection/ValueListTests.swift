@@ -12,6 +12,8 @@ import Testing
   init() throws {
     database = try TemporaryDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
     try connection.registerValueLists()
+    // A second time, as a store does when it opens again after a migration.
+    try connection.registerValueLists()
   }
 
   private func values(_ packed: Data) throws -> [SQLValue] {

@@ -68,7 +68,7 @@ extension Store {
   }
 }
 
-@Suite(.tags(.random, .slow)) struct PendingIndexes {
+@Suite(.tags(.random, .slow, .pure)) struct PendingIndexes {
   /// How many times longer eight times the work takes: 8 if the time is linear, 64 if it is quadratic.
   private func factor(
     _ place: Workplace, _ work: @escaping @Sendable (ObjectContext, Int) throws -> Double

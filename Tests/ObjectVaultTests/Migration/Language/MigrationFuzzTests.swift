@@ -9,7 +9,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random, .slow)) struct MigrationFuzz {
+@Suite(.tags(.random, .slow, .pure)) struct MigrationFuzz {
   /// Texts with every operation and all options, every section and every header, for step 1 of this name.
   private static let name = "all"
   private static let seeds: [String] = {

@@ -108,7 +108,7 @@ import Testing
   @Test(arguments: [
     (
       "rename relationship Team.captain -> head\nadd relationship User.leads -> Team inverse Team.head",
-      "UPDATE Team SET captain_id = 4", "add relationship User.leads", "first clear all references but one"
+      "UPDATE Team SET captain_id = 4", "add relationship User.leads", "clears all but one of the references"
     ),
     (
       "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required",

@@ -1,0 +1,11 @@
+// The fetches of a closure that is explained.
+
+/// The fetches whose plans are wanted, one for each text of a statement.
+struct ExplainedFetches {
+  private(set) var all: [(compiled: CompiledFetch, request: FetchParameters, entity: EntityMapping)] = []
+  private var texts: Set<String> = []
+
+  mutating func note(_ compiled: CompiledFetch, of request: FetchParameters, on entity: EntityMapping) {
+    if texts.insert(compiled.text).inserted { all.append((compiled, request, entity)) }
+  }
+}
