@@ -25,6 +25,8 @@ public import Foundation
   package private(set) var writtenEnd = 0
   /// Whether ``move(toRow:)`` is allowed.
   package var isMovable = true
+  /// Called before each read and write; an error that it throws ends the call.
+  package var check: (() throws -> Void)?
 
   init(
     _ connection: Connection, schema: String, table: String, column: String, row: Int64, isWriting: Bool
@@ -87,6 +89,7 @@ public import Foundation
   /// - Throws: ``SQLError``.
   public func read(_ maximum: Int) throws -> Data {
     let blob = try unsafe opened()
+    try check?()
     let length = min(max(0, maximum), count - position)
     guard length > 0 else { return Data() }
     var data = Data(count: length)
@@ -104,6 +107,7 @@ public import Foundation
   ///   value; then nothing is written.
   public func write(_ data: Data) throws {
     let blob = try unsafe opened()
+    try check?()
     try check(offset: position, length: data.count)
     guard !data.isEmpty else { return }
     let code = unsafe data.withUnsafeBytes {

@@ -10,6 +10,8 @@ public typealias SQLError = CipherSQLite.SQLError
 public typealias SQLValue = CipherSQLite.SQLValue
 /// SQL text with its values: ``/CipherSQLite/SQL`` of the layer below.
 public typealias SQL = CipherSQLite.SQL
+/// The bytes of one value, read and written in parts: ``/CipherSQLite/BlobStream`` of the layer below.
+public typealias BlobStream = CipherSQLite.BlobStream
 /// A row of a query in SQL: ``/CipherSQLite/Row`` of the layer below.
 public typealias Row = CipherSQLite.Row
 /// A type whose values SQL can bind and read: ``/CipherSQLite/SQLConvertible`` of the layer below.

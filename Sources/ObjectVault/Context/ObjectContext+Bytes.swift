@@ -16,8 +16,8 @@ extension ObjectContext {
   /// ```
   ///
   /// The value is read from the file, in the state that fetches of this context read. The engine follows the
-  /// pages of a value one after another. Reading further is cheap; ``BlobStream/seek(to:)`` to a distant
-  /// position reads all pages in between.
+  /// pages of a value one after another. Reading further is cheap; a `seek(to:)` of the stream to a
+  /// distant position reads all pages in between.
   /// - Parameters:
   ///   - object: A saved object of this context.
   ///   - path: An attribute that is stored as bytes or text, such as `Data` or `String`. Text is read as
@@ -25,11 +25,12 @@ extension ObjectContext {
   ///   - body: Reads from the stream, which is at the beginning of the value. The stream is closed when
   ///     this function returns.
   /// - Returns: What `body` returns; nil if the value is nil. Then `body` is not called.
-  /// - Throws: ``StoreError/unsavedChanges`` if the object is new, or the attribute has an unsaved value;
+  /// - Throws: `CancellationError`, as soon as the stream is read after the task was cancelled;
   ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for an object
-  ///   of no context; ``StoreError/propertyMisused(entity:property:reason:)`` for other properties and for
-  ///   objects of another context; ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a
-  ///   number that another program has stored; ``SQLError``; the errors of `body`.
+  ///   of no context; ``StoreError/propertyMisused(entity:property:reason:)`` for other properties, for an
+  ///   unsaved value and for objects of another context;
+  ///   ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a number that another program has
+  ///   stored; ``SQLError``; the errors of `body`.
   @discardableResult
   public func readBytes<Object: ManagedObject, Result>(
     of object: Object, _ path: PartialKeyPath<Object>, _ body: (BlobStream) throws -> Result
@@ -50,14 +51,14 @@ extension ObjectContext {
   ) throws -> Result? {
     let place = try bytes(of: object, name)
     guard object.state != .inserted, object.overlay?.changed.contains(place.slot) != true else {
-      throw StoreError.unsavedChanges
+      throw place.misused("has a value that is not saved; save first, or read the attribute itself")
     }
     recordQuery(rows: 1)
     return try withConnection { connection in
       // In one transaction, so that the row is the same for both reads. Inside a transaction of the context
       // a savepoint would undo what `body` saves.
-      guard access.connection == nil else { return try place.read(object.rowID, on: connection, body) }
-      return try connection.savepoint { try place.read(object.rowID, on: connection, body) }
+      guard access.connection == nil else { return try place.read(object.rowID, on: connection, run, body) }
+      return try connection.savepoint { try place.read(object.rowID, on: connection, run, body) }
     }
   }
 
@@ -79,12 +80,12 @@ extension ObjectContext {
   /// }
   /// ```
   ///
-  /// The whole value is not in memory, if no other large value follows it in its row: lazy attributes come
-  /// last in the order of their declaration, and the engine has the values after this one, and this one, in
-  /// memory while it makes room.
+  /// The bytes pass through memory in parts. But first the engine writes the row anew: for that it reads all
+  /// other large values of the row into memory, more than once, and it keeps a copy of a former large value.
+  /// An entity with one large attribute, written once, needs the least memory.
   ///
-  /// While `body` runs, the context accepts no changes of objects and no other SQL. The attribute must not be
-  /// in an index.
+  /// While `body` runs, the context accepts no changes of objects and no other SQL; a change is an error that
+  /// undoes the bytes. The attribute must not be in an index.
   ///
   /// It writes at once, in the transaction of ``Store/write(_:)`` or in one of its own, and ``rollback()``
   /// does not undo it. The object is read again when it is next used. Its row gets a new version, and
@@ -95,8 +96,9 @@ extension ObjectContext {
   ///   - path: An attribute of the type `Data`.
   ///   - count: The number of bytes of the new value.
   ///   - body: Writes all bytes to the stream. What it leaves out is zero. If it throws, nothing is changed.
-  /// - Throws: ``StoreError/unsavedChanges`` while the context has unsaved changes;
-  ///   ``StoreError/conflict(_:)`` if the row was changed after the object was read;
+  /// - Throws: ``StoreError/unsavedChanges`` while the context has unsaved changes; `CancellationError`, as
+  ///   soon as the stream is used after the task was cancelled; ``StoreError/conflict(_:)`` if the row was
+  ///   changed after the object was read, until the object is refreshed;
   ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/propertyMisused(entity:property:reason:)`` for
   ///   other properties, for objects of another context, for an attribute in an index, in a migration step,
   ///   and if the end of the value was not written when `body` returns;
@@ -132,12 +134,14 @@ extension ObjectContext {
         \(identifier: RowVersions.column) = \(identifier: RowVersions.column) + 1
       WHERE "id" = \(object.rowID) AND \(identifier: RowVersions.column) = \(object.rowVersion)
       """
+    var hasRun = false
     do {
       try changing(by: sql) { connection in
         var written = 0
         let changes = try connection.changedRows { written = try connection.execute(sql) }
         guard written == 1 else { throw try place.unwritten(object, on: connection) }
-        try place.withStream(on: connection, row: object.rowID, isWriting: true) { stream in
+        try place.withStream(on: connection, row: object.rowID, isWriting: true, run) { stream in
+          hasRun = true
           try whileWritingBytes(of: place) { try body(stream) }
           guard stream.writtenEnd == count else {
             throw place.misused("was to get \(count) bytes, but \(stream.writtenEnd) were written")
@@ -151,7 +155,7 @@ extension ObjectContext {
       }
     } catch {
       // `body` may have read values that were not committed.
-      if object.state == .loaded, object.overlay == nil { refresh(object) }
+      if hasRun, object.state == .loaded, object.overlay == nil { refresh(object) }
       throw (error as? BodyFailure)?.error ?? error
     }
   }
@@ -159,10 +163,15 @@ extension ObjectContext {
   /// Runs the code that writes bytes. Meanwhile the context accepts no changes: they would be lost if the
   /// bytes are not written.
   private func whileWritingBytes(of place: BytesPlace, _ body: () throws -> Void) throws {
-    let outer = byteWriting
+    let (outer, count) = (byteWriting, faultErrors.count)
     byteWriting = place.misused("is being written in parts; change objects before or afterwards")
     defer { byteWriting = outer }
     do { try body() } catch { throw BodyFailure(error: error) }
+    // As a save does, throws the first error that a setter could not throw.
+    guard faultErrors.count > count else { return }
+    let first = faultErrors[count]
+    faultErrors.removeSubrange(count...)
+    throw first
   }
 
   /// Returns the place of an attribute's bytes.
@@ -215,14 +224,14 @@ private struct BytesPlace {
   }
 
   /// Reads the value of a row; returns nil if it is NULL.
-  func read<Result>(_ row: Int64, on connection: Connection, _ body: (BlobStream) throws -> Result) throws
-    -> Result?
-  {
+  func read<Result>(
+    _ row: Int64, on connection: Connection, _ run: CancellableRun?, _ body: (BlobStream) throws -> Result
+  ) throws -> Result? {
     let sql: SQL = "SELECT typeof(\(column)) FROM \(entity.table) WHERE \"id\" = \(row)"
     switch try connection.value(sql)?.string {
     case nil: throw StoreError.objectGone(entity: entity.name, rowID: row)
     case "null": return nil
-    case "blob", "text": return try withStream(on: connection, row: row, isWriting: false, body)
+    case "blob", "text": return try withStream(on: connection, row: row, isWriting: false, run, body)
     case _?:
       throw StoreError.unreadableValue(
         entity: entity.name, property: name, rowID: row, expected: type.rawValue)
@@ -231,10 +240,12 @@ private struct BytesPlace {
 
   /// Calls `body` with a stream of the value of a row, and closes the stream.
   func withStream<Result>(
-    on connection: Connection, row: Int64, isWriting: Bool, _ body: (BlobStream) throws -> Result
+    on connection: Connection, row: Int64, isWriting: Bool, _ run: CancellableRun?,
+    _ body: (BlobStream) throws -> Result
   ) throws -> Result {
     let stream = try opened(on: connection, row: row, isWriting: isWriting)
     stream.isMovable = false
+    stream.check = { try run?.check() }
     let result: Result
     do { result = try body(stream) } catch {
       try? stream.close()

@@ -182,6 +182,9 @@ extension ObjectContext {
   private func reload(_ object: ManagedObject) throws {
     let version = object.rowVersion
     try load(object)
+    if let table = object.map?.table {
+      reloadedVersions[table, default: [:]][object.rowID] = object.rowVersion
+    }
     // The program has read values of the former version. If the row has another one by now, a save of
     // this object finds the conflict; the next fetch of the row makes the object current.
     if object.state == .loaded { object.rowVersion = version }
@@ -195,7 +198,9 @@ extension ObjectContext {
       if isClean { object.loseRow() }
       throw StoreError.objectGone(entity: entity.name, rowID: object.rowID)
     }
-    guard isClean, version != object.rowVersion else { return }
+    guard isClean, version != object.rowVersion,
+      object.map.flatMap({ reloadedVersions[$0.table]?[object.rowID] }) != version
+    else { return }
     // All values of the object become those of the row's present version.
     try reload(object)
     if object.state == .loaded { _ = try read([slot], of: [object], entity) }

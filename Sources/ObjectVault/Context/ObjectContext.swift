@@ -108,6 +108,9 @@ public final class ObjectContext: ObjectHost {
   /// The relationships whose objects were read one by one; nil while no limit on queries applies. Never
   /// passed inout.
   @safe @exclusivity(unchecked) var faultLog: FaultLog?
+  /// The versions of rows that were read again for objects which keep an earlier version, so that a save of
+  /// them conflicts: by table and id.
+  @safe @exclusivity(unchecked) var reloadedVersions: [Int: [Int64: Int64]] = [:]
   /// Why objects cannot be changed while bytes are written; nil otherwise: see ``writeBytes(of:_:count:_:)``.
   @safe @exclusivity(unchecked) var byteWriting: StoreError?
   /// The fetches that are to be explained; nil if none are: see ``explain(_:)``.

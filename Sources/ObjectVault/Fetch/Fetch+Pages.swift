@@ -66,7 +66,8 @@ extension Fetch {
       var objects: [Object] = []
       // One more, to know whether there is a next page.
       for range in cursor.map(place)?.ranges ?? [.constant(true)] where objects.count <= size {
-        objects += try all.where(range).limit(size + 1 - objects.count).all()
+        let part = range == .constant(true) ? all : all.where(range)
+        objects += try part.limit(size + 1 - objects.count).all()
       }
       guard objects.count > size else { return FetchPage(objects: objects, next: nil) }
       let page = Array(objects.prefix(size))

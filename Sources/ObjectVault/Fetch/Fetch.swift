@@ -206,13 +206,17 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   private func prefetch(
     attribute name: String, isLast: Bool, of owners: [ManagedObject], _ entity: EntityMapping
   ) throws {
-    guard let slot = entity.slot(named: name), isLast, entity.lazySlots.contains(slot) else {
-      let isAttribute = entity.slot(named: name) != nil
+    guard let slot = entity.slot(named: name) else {
+      throw StoreError.noProperty(
+        entity: entity.name, property: name, similar: nearest(name, among: entity.slots.map(\.name)))
+    }
+    guard isLast, entity.lazySlots.contains(slot) else {
       throw StoreError.predicate(
         PredicateError(
           "\(entity.name).\(name) cannot be prefetched: "
-            + (isAttribute
-              ? "an attribute that is not lazy is read with its object" : "it is not a relationship"),
+            + (isLast
+              ? "an attribute that is not lazy is read with its object"
+              : "it is an attribute, and a path cannot continue after it"),
           entity: entity.name))
     }
     try context.prefetch(lazy: slot, of: owners, entity)

@@ -46,7 +46,8 @@ extension ObjectContext {
   public func explain<Result>(_ body: () throws -> Result) throws -> [QueryPlan] {
     let outer = explained
     explained = ExplainedFetches()
-    defer { explained = outer }
+    // A closure around this one has these fetches, too.
+    defer { explained = outer.map { $0.joined(with: explained) } }
     _ = try body()
     let found = explained?.all ?? []
     return try withConnection { connection in
@@ -146,7 +147,7 @@ private struct PlanReview {
   mutating func read(_ line: ReadLine) throws {
     let (step, search) = (line.step, search)
     if step.kind == .search, step.depth == 0, step.index == nil, step.table == entity.root.name,
-      line.automaticIndex == nil
+      line.automaticIndex == nil, !step.text.contains("rowid>"), !step.text.contains("rowid<")
     {
       hasIDs = true
     }

@@ -137,9 +137,11 @@ enum FetchCommand: Command {
     guard let id = Int64(text), id > 0 else {
       throw UsageError("--after takes the id of an object, such as 17, not \"\(text)\".")
     }
+    guard !isGrouped else {
+      throw UsageError("--after is for single objects: a group has no id. Remove it.")
+    }
     for (option, isGiven) in [
       ("--offset", arguments.value("--offset") != nil), ("--explain", arguments.has("--explain")),
-      ("--group-by and aggregates", isGrouped),
     ] where isGiven {
       throw UsageError("--after and \(option) exclude each other. Remove one of them.")
     }

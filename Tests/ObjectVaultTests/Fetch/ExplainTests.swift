@@ -202,12 +202,16 @@ import Testing
     #expect(try statements { _ = try (books.count(), books.exists(), books.sum(\.year)) }.count == 3)
     #expect(try statements { _ = try books.sorted(by: \.title).page(size: 3) }.count == 2)
     #expect(try statements {} == [])
+    // Without a condition there is no warning about one; a range of ids may be the whole table.
+    let page = try context.explain { try books.sorted(by: \.title).page(size: 3) }
+    #expect(page.flatMap(\.warnings).map(\.kind).allSatisfy { $0 == .sort }, "\(page)")
+    #expect(try books.where("id > 0").sorted(by: \.year).explain().warnings.map(\.kind) == [.sort])
     // One inside another, and one that throws.
     let outer = try context.explain {
       _ = try books.count()
       #expect(try context.explain { _ = try books.exists() }.count == 1)
     }
-    #expect(outer.count == 1)
+    #expect(outer.count == 2)
     #expect(throws: StoreError.self) { try context.explain { try books.where("yer == 1").all() } }
     #expect(try statements { _ = try books.count() }.count == 1)
     // With changes in the context, the statement for the other objects is explained.

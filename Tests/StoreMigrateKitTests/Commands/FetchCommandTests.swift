@@ -68,7 +68,7 @@ import Testing
       (["--count", "--columns", "id"], "--columns is for"),
       (["--group-by", "user,user", "--count"], "The column user is requested twice"),
       (["--sum", "id,id"], "The column sum(id) is requested twice"),
-      (["--count", "--after", "1"], "--after and --group-by and aggregates exclude each other"),
+      (["--count", "--after", "1"], "--after is for single objects"),
       (["--group-by", "tags", "--count"], "is a to-many"), (["--sum", "text"], "only numbers can be added"),
       (["--group-by", "usr", "--count"], "did you mean \"user\"?"),
       (["--group-by", "user", "--count", "--sort", "text"], "groups can only be sorted by"),
