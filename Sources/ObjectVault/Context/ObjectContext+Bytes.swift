@@ -57,8 +57,10 @@ extension ObjectContext {
     return try withConnection { connection in
       // In one transaction, so that the row is the same for both reads. Inside a transaction of the context
       // a savepoint would undo what `body` saves.
-      guard access.connection == nil else { return try place.read(object.rowID, on: connection, run, body) }
-      return try connection.savepoint { try place.read(object.rowID, on: connection, run, body) }
+      guard access.connection == nil else {
+        return try place.read(object.rowID, on: connection, run: run, body)
+      }
+      return try connection.savepoint { try place.read(object.rowID, on: connection, run: run, body) }
     }
   }
 
@@ -140,7 +142,7 @@ extension ObjectContext {
         var written = 0
         let changes = try connection.changedRows { written = try connection.execute(sql) }
         guard written == 1 else { throw try place.unwritten(object, on: connection) }
-        try place.withStream(on: connection, row: object.rowID, isWriting: true, run) { stream in
+        try place.withStream(on: connection, row: object.rowID, isWriting: true, run: run) { stream in
           hasRun = true
           try whileWritingBytes(of: place) { try body(stream) }
           guard stream.writtenEnd == count else {
@@ -225,13 +227,13 @@ private struct BytesPlace {
 
   /// Reads the value of a row; returns nil if it is NULL.
   func read<Result>(
-    _ row: Int64, on connection: Connection, _ run: CancellableRun?, _ body: (BlobStream) throws -> Result
+    _ row: Int64, on connection: Connection, run: CancellableRun?, _ body: (BlobStream) throws -> Result
   ) throws -> Result? {
     let sql: SQL = "SELECT typeof(\(column)) FROM \(entity.table) WHERE \"id\" = \(row)"
     switch try connection.value(sql)?.string {
     case nil: throw StoreError.objectGone(entity: entity.name, rowID: row)
     case "null": return nil
-    case "blob", "text": return try withStream(on: connection, row: row, isWriting: false, run, body)
+    case "blob", "text": return try withStream(on: connection, row: row, isWriting: false, run: run, body)
     case _?:
       throw StoreError.unreadableValue(
         entity: entity.name, property: name, rowID: row, expected: type.rawValue)
@@ -240,7 +242,7 @@ private struct BytesPlace {
 
   /// Calls `body` with a stream of the value of a row, and closes the stream.
   func withStream<Result>(
-    on connection: Connection, row: Int64, isWriting: Bool, _ run: CancellableRun?,
+    on connection: Connection, row: Int64, isWriting: Bool, run: CancellableRun?,
     _ body: (BlobStream) throws -> Result
   ) throws -> Result {
     let stream = try opened(on: connection, row: row, isWriting: isWriting)
