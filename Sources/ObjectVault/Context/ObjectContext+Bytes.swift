@@ -126,7 +126,9 @@ extension ObjectContext {
     guard place.type == .data else {
       throw place.misused("is not of the type Data, so it cannot be written as bytes")
     }
-    guard count >= 0 else { throw place.misused("cannot have \(count) bytes") }
+    guard (0...BytesPlace.longest).contains(count) else {
+      throw place.misused("cannot have \(count) bytes; a value has from 0 to \(BytesPlace.longest)")
+    }
     if case .writing(_, nil, _) = access {
       throw place.misused("cannot be written in parts in a migration step; assign the value")
     }
@@ -203,6 +205,8 @@ private struct BodyFailure: Error { let error: any Error }
 private struct BytesPlace {
   let entity: EntityMapping
   let slot: Int
+  /// The length in bytes that the engine allows.
+  static let longest = 1_000_000_000
   var name: String { entity.slots[slot].name }
   var column: SQLName { SQLName(name) }
   var type: AttributeType { entity.slots[slot].attribute?.type ?? .data }

@@ -258,15 +258,18 @@ extension ObjectContext {
   /// that do not exist are left out.
   /// - Parameter isNeeded: Returns whether the value of a slot of an object is needed.
   func readLazyValues(of objects: [ManagedObject], where isNeeded: (ManagedObject, Int) -> Bool) throws {
-    var waiting: [[Int]: [ManagedObject]] = [:]
+    struct Attribute: Hashable { let entity, slot: Int }
+    var waiting: [Attribute: [ManagedObject]] = [:]
     for object in objects where object.isPartial && object.hasRow {
       guard let entity = object.entity else { continue }
       for slot in entity.lazySlots
       where object.packedCell(slot)?.isAbsent == true && isNeeded(object, slot) {
-        waiting[[entity.index, slot], default: []].append(object)
+        waiting[Attribute(entity: entity.index, slot: slot), default: []].append(object)
       }
     }
-    for (key, objects) in waiting { try read([key[1]], of: objects, core.mapping.entities[key[0]]) }
+    for (attribute, objects) in waiting {
+      try read([attribute.slot], of: objects, core.mapping.entities[attribute.entity])
+    }
   }
 
   /// Counts a row that is read alone because a property was accessed.
@@ -276,7 +279,7 @@ extension ObjectContext {
   }
 
   /// Returns a scan that reads rows of an entity and its subentities.
-  /// - Parameter slots: The slots that are read; nil for all.
+  /// - Parameter slots: The slots that are read; nil for all but lazy ones.
   func scan(_ entity: EntityMapping, slots: [Int]? = nil) -> Scan {
     Scan(entity: entity, context: self, slots: slots)
   }

@@ -13,14 +13,15 @@ public struct QueryLimitExceeded: Error, Sendable, Hashable {
   public let faultsFired: Int
   /// The number of rows that the queries returned.
   public let rows: Int
-  /// The relationships whose objects were read one by one, the one with the most queries first.
+  /// The relationships and lazy attributes that were read one by one for each object, the one with the
+  /// most queries first.
   public let relationships: [Relationship]
 
-  /// A relationship whose objects were read by a query for each.
+  /// A relationship, or a lazy attribute, that was read by a query for each object.
   public struct Relationship: Sendable, Hashable {
-    /// The entity that has the relationship.
+    /// The entity that has it.
     public let entity: String
-    /// The name of the relationship.
+    /// Its name.
     public let name: String
     /// The number of queries.
     public let queries: Int

@@ -134,13 +134,15 @@ package struct EntityRows {
 
   /// Calls `body` for each row that comes after one object, in the order of the request. The rows are found
   /// by the values of the sort keys: an index of them serves.
-  /// - Returns: Whether there is such an object; if not, `body` is not called.
-  package func forEach(after id: Int64, _ connection: Connection, _ body: (Statement) throws -> Void) throws
-    -> Bool
-  {
+  /// - Parameter begin: Called once before the first row, if there is such an object.
+  /// - Returns: Whether there is such an object; if not, nothing is called.
+  package func forEach(
+    after id: Int64, _ connection: Connection, begin: () throws -> Void, _ body: (Statement) throws -> Void
+  ) throws -> Bool {
     // One transaction, so that all statements see the same rows.
     try connection.savepoint {
       guard let place = try place(of: id, connection) else { return false }
+      try begin()
       var rest = request.limit ?? .max
       for range in place.ranges where rest > 0 {
         var part = self
@@ -168,11 +170,7 @@ package struct EntityRows {
       sort.indices.map { row.value($0) }
     }
     guard let row = rows.first else { return nil }
-    let types = EvaluatedColumns(sort.map(\.value), entity: entity.name, schema: mapping.schema).types
-    let values = zip(row, types).map { value, type in
-      PredicateValue(type: value.isNull ? nil : type, stored: value)
-    }
-    return OrderPlace(sort: sort, values: values, id: id)
+    return OrderPlace(of: id, in: sort, stored: row, entity, mapping.schema)
   }
 
   // MARK: Implementation

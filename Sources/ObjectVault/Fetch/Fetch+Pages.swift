@@ -83,14 +83,9 @@ extension Fetch {
     one = one.where(.comparison(.path(PropertyPath([])), .equal, .value(try object.predicateValue()), []))
     let rows = RowList(sort.count)
     try one.run(ColumnSelection(columns: sort.map { .value($0.value) }), into: rows.collector)
-    let types = EvaluatedColumns(
-      sort.map(\.value), entity: entity.name, schema: context.core.mapping.schema
-    ).types
-    return PageCursor(
-      sort: sort,
-      values: zip(rows.rows.first ?? [], zip(sort, types)).map { value, key in
-        PredicateValue(type: value.isNull ? nil : key.1, stored: value)
-      }, id: object.visibleRowID)
+    let place = OrderPlace(
+      of: object.visibleRowID, in: sort, stored: rows.rows.first ?? [], entity, context.core.mapping.schema)
+    return PageCursor(sort: sort, values: place.values, id: place.id)
   }
 
   /// Returns the place of a cursor, with the numbers by which its ids are sorted now: those of new objects
@@ -110,6 +105,22 @@ struct OrderPlace {
   let sort: [SortKey]
   let values: [PredicateValue]
   let id: Int64
+
+  init(sort: [SortKey], values: [PredicateValue], id: Int64) {
+    (self.sort, self.values, self.id) = (sort, values, id)
+  }
+
+  /// Creates the place of an object.
+  /// - Parameter stored: The stored values of the sort keys.
+  init(
+    of id: Int64, in sort: [SortKey], stored: [SQLValue], _ entity: EntityMapping, _ schema: Schema
+  ) {
+    let types = EvaluatedColumns(sort.map(\.value), entity: entity.name, schema: schema).types
+    let values = zip(stored, types).map { value, type in
+      PredicateValue(type: value.isNull ? nil : type, stored: value)
+    }
+    self.init(sort: sort, values: values, id: id)
+  }
 
   /// The conditions of the objects after the place, one after another in their order. Each is an
   /// equality of some sort keys and a range of the next one, which an index of the keys serves.

@@ -51,7 +51,7 @@ extension EntityMapping {
   var rowStatement: String { rowStatement(nil) }
 
   /// Returns the query for the row of one id.
-  /// - Parameter slots: The slots that are read; nil for all.
+  /// - Parameter slots: The slots that are read; nil for all but lazy ones.
   func rowStatement(_ slots: [Int]?) -> String {
     text("SELECT \(columns(of: slots)) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
   }

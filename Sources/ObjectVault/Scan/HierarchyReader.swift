@@ -19,7 +19,7 @@ struct HierarchyReader {
   /// Prepares the readers.
   /// - Parameters:
   ///   - isBranch: Whether rows of subentities are read, too.
-  ///   - slots: The slots that are read; nil for all.
+  ///   - slots: The slots that are read; nil for all but lazy ones.
   init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps, slots: [Int]? = nil) {
     self.entity = entity
     isMixed = isBranch && entity.hasChildren

@@ -16,7 +16,7 @@ final class PagePacking: RowHanding {
   let columnCount: Int
 
   /// Prepares packing.
-  /// - Parameter slots: The slots that the rows have; nil for all.
+  /// - Parameter slots: The slots that the rows have; nil for all but lazy ones.
   init(_ entity: EntityMapping, slots: [Int]?, hand: @escaping (RowBatch) throws -> Void) {
     packer = RowPacker(firstPageBytes: 65_536)
     self.slots = slots ?? entity.fetchedSlots

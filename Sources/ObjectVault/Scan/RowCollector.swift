@@ -83,7 +83,7 @@ final class RowCollector: RowCollecting {
 
   /// Makes a collector.
   /// - Parameters:
-  ///   - slots: The slots that the rows have; nil for all.
+  ///   - slots: The slots that the rows have; nil for all but lazy ones.
   ///   - collectsOwners: Whether rows have one more column: the id of an object that they are members of.
   init(_ entity: EntityMapping, _ maps: IdentityMaps, slots: [Int]? = nil, collectsOwners: Bool = false) {
     reader = RowReader(entity, maps, slots: slots)
@@ -123,7 +123,7 @@ final class HierarchyCollector: RowCollecting {
   /// Makes a collector.
   /// - Parameters:
   ///   - isBranch: Whether rows of subentities are read, too.
-  ///   - slots: The slots that the rows have; nil for all.
+  ///   - slots: The slots that the rows have; nil for all but lazy ones.
   ///   - collectsOwners: Whether rows have one more column: the id of an object that they are members of.
   init(
     _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, slots: [Int]? = nil,

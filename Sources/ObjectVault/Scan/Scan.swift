@@ -33,7 +33,7 @@ protocol ScanContext: AnyObject {
 struct Scan {
   let entity: EntityMapping
   let context: any ScanContext
-  /// The slots that are read; nil for all.
+  /// The slots that are read; nil for all but lazy ones.
   var slots: [Int]?
 
   /// Returns the objects of a query, in its order.

@@ -70,14 +70,14 @@ struct SplitQuery: Sendable {
 
 extension EntityMapping {
   /// Returns the query for the rows of the ids in a feed, of any length.
-  /// - Parameter slots: The slots that are read; nil for all.
+  /// - Parameter slots: The slots that are read; nil for all but lazy ones.
   func rowsOfFedIDs(_ slots: [Int]?) -> ScanForm {
     .unsorted(columns(of: slots), count: columnCount(of: slots), rest: fedRowsSource)
   }
 
   /// Returns the query for the rows of a feed of runs of ids: the engine looks up the first row of each
   /// run, and steps on from there.
-  /// - Parameter slots: The slots that are read; nil for all.
+  /// - Parameter slots: The slots that are read; nil for all but lazy ones.
   func rowsOfFedRuns(_ slots: [Int]?) -> ScanForm {
     .unsorted(columns(of: slots), count: columnCount(of: slots), rest: fedRunsSource)
   }

@@ -13,7 +13,7 @@ struct SplitScan {
   let whole: String
   let split: SplitQuery
   let entity: EntityMapping
-  /// The slots that are read; nil for all.
+  /// The slots that are read; nil for all but lazy ones.
   let slots: [Int]?
   let context: any ScanContext
 

@@ -37,7 +37,7 @@ struct FetchParameters: Sendable {
     return missing.isEmpty ? nil : sort + missing
   }
 
-  /// Returns the slots that are read; nil for all.
+  /// Returns the slots that are read; nil for all but lazy ones.
   /// - Throws: ``StoreError/predicate(_:)`` for a name that is no property.
   func slots(of entity: EntityMapping) throws -> [Int]? {
     guard let only, let fetchedNames else { return nil }

@@ -119,11 +119,16 @@ enum FetchCommand: Command {
     var writer = format.writer(
       rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
       envelope: arguments.has("--json") ? name : nil, mark: mark ?? "")
-    try writer.begin()
     if let after {
-      let isThere = try rows.forEach(after: after, inspection.connection) { try writer.write($0.row()) }
+      // Nothing is printed if there is no such object.
+      let isThere = try rows.forEach(after: after, inspection.connection) {
+        try writer.begin()
+      } _: {
+        try writer.write($0.row())
+      }
       guard isThere else { throw UsageError("--after \(after): no \(session.positional(1)) has this id.") }
     } else {
+      try writer.begin()
       try rows.forEach(inspection.connection) { try writer.write($0.row()) }
     }
     try writer.end()

@@ -19,6 +19,7 @@ struct MermaidRendering {
     let attributes = entity.attributes.map { attribute in
       let remarks =
         (attribute.isOptional ? ["optional"] : []) + (attribute.isIndexed ? ["indexed"] : [])
+        + (attribute.isLazy ? ["lazy"] : [])
         + (attribute.defaultValue.map { ["default \(Self.plain($0.text))"] } ?? [])
       return "        \(attribute.type.rawValue) \(attribute.name)" + (attribute.isUnique ? " UK" : "")
         + (remarks.isEmpty ? "" : " \"\(remarks.joined(separator: ", "))\"")

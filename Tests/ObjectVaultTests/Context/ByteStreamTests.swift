@@ -181,7 +181,12 @@ private struct Refusal: Error {}
     #expect(throws: SQLError.self) {
       try context.writeBytes(of: photo, \.image, count: 1) { try $0.write(Data([1, 2])) }
     }
-    #expect(throws: StoreError.self) { try context.writeBytes(of: photo, \.image, count: -1) { _ in } }
+    for count in [-1, 1_000_000_001, .max] {
+      let error = #expect(throws: StoreError.self) {
+        try context.writeBytes(of: photo, \.image, count: count) { _ in }
+      }
+      #expect(error.map { "\($0)" }?.contains("a value has from 0 to 1000000000") == true)
+    }
     #expect(throws: StoreError.self) { try context.writeBytes(of: photo, \.caption, count: 1) { _ in } }
     await #expect(throws: StoreError.readOnlyContext) {
       try await store.read { context in

@@ -191,7 +191,7 @@ import Testing
     #expect(try books.where("id IN %@", numbers).all().count == 50)
     let set = Set(numbers)
     #expect(try books.where(#Predicate { set.contains($0.year) }).count() == 20)
-    // The same with changes that are not saved.
+    // A change that is not saved counts, too.
     let changed = try #require(try books.first())
     changed.year = count + 1
     #expect(try books.where("year IN %@", numbers).count() == 19)

@@ -102,6 +102,10 @@ import Testing
     }
     let plain = try bench.run("fetch", "Status", "--after", "999")
     #expect(plain.status == 64 && plain.errors.contains("--after 999: no Status has this id"), "\(plain)")
+    for format in ["json", "csv", "table", "lines"] {
+      let none = try bench.run("fetch", "Status", "--after", "999", "--format", format)
+      #expect(none.status == 64 && none.output.isEmpty, "\(none)")
+    }
     for (words, message) in [
       (["--after", "x"], "--after takes the id"), (["--after", "-1"], "--after takes the id"),
       (["--after", "1", "--offset", "2"], "--after and --offset exclude each other"),
