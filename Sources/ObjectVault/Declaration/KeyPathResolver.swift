@@ -50,6 +50,7 @@ enum KeyPathResolver {
       return first.names
     }
     let problem = first.problem(with: read, type(of: keyPath).valueType)
+    if problem != nil, let part = try part(keyPath, root, first) { return part }
     if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
     guard first.names.count > 1 || first.isInherited(by: keyPath) else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
@@ -75,6 +76,30 @@ enum KeyPathResolver {
     return first.names
   }
 
+  /// Returns the names of a path that ends at a part of a JSON attribute, with the type of the part; nil for
+  /// other paths.
+  private static func part(
+    _ keyPath: AnyKeyPath, _ root: ManagedObject.Type, _ recording: Recording
+  ) throws(KeyPathError) -> [String]? {
+    guard let stored = recording.json, let printed = PrintedKeyPath(keyPath), !printed.isForced else {
+      return nil
+    }
+    let names = printed.names.dropFirst(recording.names.count)
+    guard !names.isEmpty, names.allSatisfy({ Schema.isIdentifier($0) }) else { return nil }
+    do throws(JSONSampleError) {
+      let shown = "\\\(root).\((recording.names + names).joined(separator: "."))"
+      let sample = try JSONSample(
+        verifying: keyPath, names: Array(names), shown: shown, stored: stored
+      ) { json in
+        let recording = Recording(.json(json))
+        defer { recording.forget() }
+        let value = recording.prototype(root)[keyPath: keyPath]
+        return recording.refusesJSON ? nil : value
+      }
+      return recording.names + names + [PathStep.type(sample.attributeType).name]
+    } catch { throw KeyPathError(path: keyPath, root: root, problem: .part(error)) }
+  }
+
   /// Checks a path with other values. For some values a computed property at the end of the path may
   /// return the value that it read, as `abs(size)` does, but not for all.
   private static func check(
@@ -96,8 +121,10 @@ enum KeyPathResolver {
 ///
 /// Names and types may be any text; the characters between them mark the parts.
 struct PrintedKeyPath {
+  /// The names in the path. That of a computed property may be an address.
+  let names: [String]
   /// The number of properties in the path.
-  let count: Int
+  var count: Int { names.count }
   /// Whether there is a `!` after one of these properties.
   let isForced: Bool
 
@@ -112,7 +139,9 @@ struct PrintedKeyPath {
       return depth == 0
     }
     guard depth == 0, let root = marks.firstIndex(of: ".") else { return nil }
-    count = marks[root...].count { $0 == "." }
+    names = marks[root...].dropFirst().split(separator: ".", omittingEmptySubsequences: false).map {
+      $0.filter { $0 != "?" && $0 != "!" }
+    }
     isForced = marks[root...].contains("!")
   }
 }
@@ -128,6 +157,8 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case computed([String])
     /// The path contains a `!` after a to-one, or returns a value where a to-one is nil.
     case unwrapped([String])
+    /// The path leads to a part of JSON whose key is not known.
+    case part(JSONSampleError)
   }
   let text: String
   let root: String
@@ -145,6 +176,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
   /// What is wrong with the path, and what to write instead.
   var description: String {
     switch problem {
+    case .part(let error): error.description
     case .otherRoot: "\(text) does not begin at \(root)"
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"

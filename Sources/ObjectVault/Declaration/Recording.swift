@@ -12,6 +12,8 @@ final class Recording: GetterProbe {
     case plain
     /// The sample with this index for each attribute, and an object for each to-one.
     case sample(Int)
+    /// A value of a JSON attribute with this JSON, plain values for the others, and an object for each to-one.
+    case json(SQLValue)
     /// nil for each to-one. Paths that would trap on nil were rejected before, by the printed form and
     /// the other values.
     case nothing
@@ -27,6 +29,10 @@ final class Recording: GetterProbe {
   private var links: [AnyKeyPath] = []
   /// The number of samples for the last property that was read.
   private(set) var sampleCount = 0
+  /// The JSON of a value of the last property that was read, if it is stored as JSON.
+  private(set) var json: SQLValue?
+  /// Whether the type of a property has no value for the JSON of `values`.
+  private(set) var refusesJSON = false
   /// Whether a to-one returned nil.
   private(set) var isCut = false
   /// Whether a to-one was read, whose value nil would end the path early.
@@ -113,6 +119,16 @@ final class Recording: GetterProbe {
   ) -> Value {
     note(object, slot: slot, property)
     var given = Value.plain
+    json = Value.jsonSample
+    if let sample = json {
+      // nil, the placeholder of an optional, would end a path to a part of the value.
+      if case .json(let text) = values, let value = Value(stored: text) {
+        given = value
+      } else {
+        given = Value(stored: sample) ?? given
+        if case .json = values { refusesJSON = true }
+      }
+    }
     // A property that the root itself declares needs no samples: its key path identifies it.
     if names.count > 1 || isInherited {
       let samples = Value.samples

@@ -78,6 +78,11 @@ extension Fetch {
   /// Returns the cursor that begins after an object.
   private func cursor(after object: Object, _ entity: EntityMapping) throws -> PageCursor<Object> {
     let sort = parameters.sort
+    if let stored = storedKeys(of: object, entity) {
+      let place = OrderPlace(
+        of: object.visibleRowID, in: sort, stored: stored, entity, context.core.mapping.schema)
+      return PageCursor(sort: sort, values: place.values, id: place.id)
+    }
     var one = self
     (one.request.parameters.sort, one.request.parameters.conditions) = ([], [])
     one = one.where(.comparison(.path(PropertyPath([])), .equal, .value(try object.predicateValue()), []))
@@ -86,6 +91,24 @@ extension Fetch {
     let place = OrderPlace(
       of: object.visibleRowID, in: sort, stored: rows.rows.first ?? [], entity, context.core.mapping.schema)
     return PageCursor(sort: sort, values: place.values, id: place.id)
+  }
+
+  /// Returns the values of the sort keys of an object that was just fetched; nil if a key is not a property of
+  /// the object itself.
+  private func storedKeys(of object: Object, _ entity: EntityMapping) -> [SQLValue]? {
+    var values: [SQLValue] = []
+    for key in parameters.sort {
+      if key.value == .objectID {
+        values.append(.integer(IDOrder.rank(object.visibleRowID)))
+        continue
+      }
+      guard let names = key.value.names, names.count == 1, let slot = entity.slot(named: names[0]),
+        entity.slots[slot].attribute?.isLazy == false
+      else { return nil }
+      guard let value = object.storedValue(slot) else { return nil }
+      values.append(value)
+    }
+    return values
   }
 
   /// Returns the place of a cursor, with the numbers by which its ids are sorted now: those of new objects

@@ -1,4 +1,5 @@
-// The condition that a to-one references a certain object, which a #Predicate cannot express.
+// The condition that a to-one references a certain object, which a #Predicate cannot express, and the order
+// of a to-many.
 
 extension FetchBuilder {
   /// Adds the condition that a to-one references an object.
@@ -40,6 +41,42 @@ extension FetchBuilder {
   ) throws -> Self {
     try require(path, equals: id.predicateValue(), isNew: false)
     return self
+  }
+
+  /// Sorts by the order of a list of objects, such as the members of an ordered to-many, after the keys
+  /// given before.
+  ///
+  /// ```swift
+  /// let album = try context.fetch(Album.self).one()
+  /// let page = try context.fetch(Song.self)
+  ///   .where(\.album, equals: album)
+  ///   .sorted(byOrderOf: album.songs)
+  ///   .page(size: 50)
+  /// ```
+  ///
+  /// Objects that are not in the list come after those that are. The list is read when this method is called:
+  /// later changes of a to-many do not change the order, and each page of an order needs the same list. No
+  /// index serves it: all rows that satisfy the conditions are sorted, each with a search in the list.
+  /// An object that is new at the call has no position after it was saved.
+  /// - Parameter objects: The objects in their order, at most ``PredicateError/maximumListCount``. Of an object
+  ///   that is in the list several times, the first position counts.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(byOrderOf objects: some Sequence<Object>) -> Self {
+    sort(byPositionsIn: objects.map(\.visibleRowID))
+    return self
+  }
+
+  /// Sorts by the order of a list of ids, after the keys given before; see `sorted(byOrderOf:)` of objects.
+  /// - Parameter ids: The ids in their order, at most ``PredicateError/maximumListCount``.
+  /// - Returns: A sorted copy.
+  public consuming func sorted(byOrderOf ids: some Sequence<ObjectID<Object>>) -> Self {
+    sort(byPositionsIn: ids.map(\.rowID))
+    return self
+  }
+
+  private mutating func sort(byPositionsIn ids: [Int64]) {
+    request.parameters.sort.append(
+      SortKey(value: .position(.objectID, ids), nilIsGreatest: true))
   }
 
   private mutating func require(

@@ -319,7 +319,7 @@ extension FetchBuilder {
   private mutating func addOnly(_ names: [String]) {
     guard names.count == 1 else {
       return fail(
-        "\(names.joined(separator: ".")) is not a property of the object itself, and only such are fetched with "
+        "\(PropertyPath(names).namesOfPart.joined(separator: ".")) is not a property of the object itself, and only such are fetched with "
           + "it; prefetch the to-one")
     }
     request.parameters.only = (request.parameters.only ?? []) + names
@@ -346,7 +346,7 @@ extension FetchBuilder {
       comparator.order = .forward
       guard comparator == .lexical else {
         return fail(
-          "a sort descriptor of \(names.joined(separator: ".")) compares by the rules of a language, which a store "
+          "a sort descriptor of \(PropertyPath(names).namesOfPart.joined(separator: ".")) compares by the rules of a language, which a store "
             + "does not have; write comparator: .lexical, or sort the fetched objects")
       }
     }

@@ -193,7 +193,8 @@ struct MissingIndexSearch {
   private func isConstant(_ operand: PredicateOperand) -> Bool {
     switch operand {
     case .value, .variable: true
-    case .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast: false
+    case .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast, .position:
+      false
     }
   }
 

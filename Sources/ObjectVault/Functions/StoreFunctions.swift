@@ -70,7 +70,22 @@ package enum StoreFunctions {
     try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
       ValueArithmetic.compareNumbers(arguments[0], with: arguments[1]).map { .integer(Int64($0)) } ?? .null
     }
+    // A part of JSON: the text, the path and the type. The last path is cached.
+    let lastPath = Locked<(text: String, path: JSONPath)?>(nil)
+    try connection.register(function: "vault_json", argumentCount: 3) { arguments in
+      guard case .text(let source) = arguments[1], case .text(let name) = arguments[2],
+        let type = AttributeType(rawValue: name)
+      else { return .null }
+      let path = lastPath.withLock { last in
+        if let last, last.text.utf8.elementsEqual(source.utf8) { return last.path }
+        let made = JSONPath(text: source)
+        last = (source, made)
+        return made
+      }
+      return path.value(in: arguments[0], as: type)
+    }
     try connection.registerValueLists()
+    try connection.registerPositions()
     try connection.registerPendingRows()
     try unsafe connection.register(collation: "vault_decimal") { left, right in
       unsafe ValueArithmetic.compareDecimals(left, with: right)

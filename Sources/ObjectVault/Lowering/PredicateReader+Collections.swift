@@ -14,7 +14,7 @@ extension PredicateReader {
       return .condition(.quantified(.any, path, try isMember()), isNil: nil)
     case .filtered(let path, let test):
       return .condition(.quantified(.any, path, .and([test, try isMember()])), isNil: nil)
-    case .operand, .guarded, .condition:
+    case .operand, .guarded, .condition, .part:
       throw Self.unsupported("contains needs a list, a range or a to-many relationship")
     }
   }
@@ -45,7 +45,7 @@ extension PredicateReader {
     switch try next() {
     case .path(let path): return (path, nil)
     case .filtered(let path, let filter): return (path, filter)
-    case .operand, .guarded, .condition, .list, .range:
+    case .operand, .guarded, .condition, .list, .range, .part:
       throw Self.unsupported("\(name) needs a to-many relationship")
     }
   }
@@ -58,13 +58,48 @@ extension PredicateReader {
     return try condition()
   }
 
-  /// Reads a subscript of an ordered to-many.
+  /// Reads a subscript of an ordered to-many, or of an array in a JSON attribute.
   mutating func element(_ index: Int) throws -> Lowered {
-    guard case .path(var path) = try next(), let name = path.names.popLast(),
-      case .property = PathStep(name)
-    else { throw Self.unsupported("a subscript needs an ordered to-many relationship") }
-    path.names.append(PathStep.element(name, index: .number(index)).name)
-    return .path(path)
+    let element = nextElement()
+    switch try next() {
+    case .path(var path) where element.type is ManagedObject.Type:
+      guard let name = path.names.popLast(), case .property = PathStep(name) else { break }
+      path.names.append(PathStep.element(name, index: .number(index)).name)
+      return .path(path)
+    case let base:
+      if let part = part(of: base, type: element.collection) {
+        return self.element("[\(index)]", element, of: part)
+      }
+    }
+    throw Self.unsupported(
+      "a subscript needs an ordered to-many relationship, or an array in a JSON attribute")
+  }
+
+  /// Reads a subscript of a dictionary in a JSON attribute.
+  mutating func keyedElement() throws -> Lowered {
+    let element = nextElement()
+    guard let key = element.key, let part = part(of: try next(), type: element.collection) else {
+      throw Self.unsupported("a key in brackets needs a dictionary in a JSON attribute")
+    }
+    return self.element(JSONPath.name(ofKey: key), element, of: part)
+  }
+
+  private func element(
+    _ name: String, _ element: JSONElement, of part: (path: PropertyPath, sample: JSONSample)
+  ) -> Lowered {
+    var path = part.path
+    path.names.append(name)
+    return .part(path, part.sample.element(element))
+  }
+
+  /// Returns a part of a JSON attribute, or the attribute itself; nil for anything else.
+  /// - Parameter type: The Swift type of the value.
+  private func part(of base: Lowered, type: Any.Type) -> (path: PropertyPath, sample: JSONSample)? {
+    switch base {
+    case .part(let path, let sample): (path, sample)
+    case .path(let path): JSONSample(type).map { (path, $0) }
+    case .operand, .guarded, .condition, .list, .range, .filtered: nil
+    }
   }
 
   /// Reads `min()` or `max()` of captured values.
@@ -133,14 +168,33 @@ extension PredicateReader {
           return .operand(.aggregate(MemberAggregate(.count, of: path, where: filter)))
         }
         if keyPath == set.isEmptyPath { return .condition(.quantified(.none, path, filter), isNil: nil) }
+      case .part(let path, _):
+        if keyPath == set.countPath { return .operand(.path(path.sizeOfPart)) }
+        if keyPath == set.isEmptyPath {
+          let none = PredicateOperand.value(try PredicateValue(0))
+          return .condition(.comparison(.path(path.sizeOfPart), .equal, none, []), isNil: nil)
+        }
       case .operand, .guarded, .condition, .list, .range: break
       }
     }
-    if keyPath == \String.isEmpty, case .path(let path) = base {
-      return .condition(.comparison(.path(path), .equal, .value(try PredicateValue("")), []), isNil: nil)
+    if keyPath == \String.isEmpty {
+      switch base {
+      case .path, .part:
+        return .condition(
+          .comparison(try base.operand(), .equal, .value(try PredicateValue("")), []), isNil: nil)
+      default: break
+      }
     }
     if let function = PredicateFunction(keyPath: keyPath) {
       return .operand(.call(function, [try base.operand()]))
+    }
+    if let part = part(of: base, type: root) {
+      do throws(JSONSampleError) {
+        let next = try part.sample.following(keyPath)
+        var path = part.path
+        path.names += next.names.suffix(1)
+        return .part(path, next)
+      } catch { throw Self.unsupported(error.description) }
     }
     throw Self.unsupported("a property of \(root) has no counterpart in SQL")
   }

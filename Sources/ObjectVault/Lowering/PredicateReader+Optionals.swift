@@ -18,7 +18,7 @@ extension PredicateReader {
     case .guarded(let operand, let inner): return .guarded(operand, isNil: .or([isNil, inner]))
     case .operand(let operand) where outer != nil || !self.isNil(operand, with: wrapped):
       return .guarded(operand, isNil: isNil)
-    case .operand, .path, .list, .range, .filtered: return result
+    case .operand, .path, .part, .list, .range, .filtered: return result
     }
   }
 
@@ -28,14 +28,14 @@ extension PredicateReader {
     switch operand {
     case .path(let path), .count(let path):
       guard case .path(let start) = base, path.depth == start.depth else { return false }
-      return path.names.starts(with: start.names)
+      return path.names.starts(with: start.namesOfPart)
     case .arithmetic(let left, _, let right): return isNil(left, with: base) || isNil(right, with: base)
     case .call(_, let arguments): return arguments.contains { isNil($0, with: base) }
     case .coalesce(let left, let right): return isNil(left, with: base) && isNil(right, with: base)
     case .value, .variable: return constant(operand)?.stored.isNull == true
     case .aggregate(let members): return isNil(.path(members.path), with: base)
     case .conditional(_, let left, let right): return isNil(left, with: base) && isNil(right, with: base)
-    case .cast(let inner, _): return isNil(inner, with: base)
+    case .cast(let inner, _), .position(let inner, _): return isNil(inner, with: base)
     case .list: return false
     }
   }

@@ -16,6 +16,8 @@ enum Lowered {
   /// The result of a `flatMap` that in SQL may have a value where Swift has nil, and the condition under
   /// which Swift has nil.
   case guarded(PredicateOperand, isNil: PredicateNode)
+  /// A part of a JSON attribute, by its path without a type, and a sample of it.
+  case part(PropertyPath, JSONSample)
   /// Several constants.
   case list([PredicateValue])
   /// The members of a to-many for which a condition is true.
@@ -30,6 +32,7 @@ extension Lowered {
     switch self {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
+    case .part(let path, let sample): return .path(path.read(as: sample.attributeType))
     case .guarded: throw PredicateReader.unsupported(PredicateReader.guardedReason)
     case .condition, .list, .range, .filtered:
       throw PredicateReader.unsupported("a list, a range or a condition cannot be compared")
@@ -44,7 +47,7 @@ struct PredicateReader {
   /// Otherwise they become constants.
   private let replacesCapturedValues: Bool
   private var place = PredicateTape.start
-  private var (keyPathCount, valueCount, listCount, entityCount) = (0, 0, 0, 0)
+  private var (keyPathCount, valueCount, listCount, entityCount, elementCount) = (0, 0, 0, 0, 0)
   /// What each variable stands for, by its number; nil before the expression that introduces it was read.
   var variables: [Lowered?]
   /// The number of surrounding `contains(where:)` and `allSatisfy`.
@@ -69,10 +72,9 @@ struct PredicateReader {
 
   mutating func operand() throws -> PredicateOperand {
     let kind = try peek()
-    switch try next() {
-    case .operand(let operand): return operand
-    case .path(let path): return .path(path)
-    case .guarded: throw Self.unsupported(Self.guardedReason)
+    let lowered = try next()
+    switch lowered {
+    case .operand, .path, .part, .guarded: return try lowered.operand()
     case .condition, .list, .range, .filtered:
       throw Self.unsupported("\(kind.name) cannot be used in a comparison here")
     }
@@ -80,10 +82,10 @@ struct PredicateReader {
 
   mutating func condition() throws -> PredicateNode {
     let kind = try peek()
-    switch try next() {
+    let lowered = try next()
+    switch lowered {
     case .condition(let node, _): return node
-    case .operand(let operand): return .truth(operand)
-    case .path(let path): return .truth(.path(path))
+    case .operand, .path, .part: return .truth(try lowered.operand())
     case .list, .range, .guarded, .filtered: throw Self.unsupported("\(kind.name) is not a condition")
     }
   }
@@ -132,6 +134,7 @@ struct PredicateReader {
       return .condition(.comparison(object, .notEqual, .value(.null), []), isNil: nil)
     case .cast: return .path(try cast())
     case .subscripted: return try element(detail)
+    case .keyed: return try keyedElement()
     case .minimum: return try extreme(.minimum)
     case .maximum: return try extreme(.maximum)
     case .stringContainsRegex: return try strings(.matches)
@@ -166,6 +169,12 @@ struct PredicateReader {
   mutating func entity() -> String {
     defer { entityCount += 1 }
     return tape.entities[entityCount]
+  }
+
+  /// Returns what a subscript needs besides its word.
+  mutating func nextElement() -> JSONElement {
+    defer { elementCount += 1 }
+    return tape.elements[elementCount]
   }
 
   private mutating func list() -> [PredicateValue] {

@@ -223,7 +223,26 @@ where Wrapped: TapedExpression, Index: TapedExpression {
     else {
       throw PredicateReader.unsupported("an index of a list must be a constant that is not negative")
     }
-    tape.write(.subscripted, UInt(number))
+    tape.write(
+      index: UInt(number),
+      JSONElement(collection: Wrapped.Output.self, type: Wrapped.Output.Element.self) {
+        ($0 as? Wrapped.Output)?.first.map { ("[0]", $0) }
+      })
+    try wrapped.write(on: &tape)
+  }
+  static func addFields(in layout: inout PredicateLayout, at offset: Int) { layout.giveUp() }
+}
+extension PredicateExpressions.DictionaryKeySubscript: TapedExpression
+where Wrapped: TapedExpression, Key: TapedExpression {
+  // As the index of a list, the key is a part of a path.
+  func write(on tape: inout PredicateTape) throws {
+    guard let key = key as? PredicateExpressions.Value<String>, !key.value.isEmpty else {
+      throw PredicateReader.unsupported("a key of a dictionary must be a constant string that is not empty")
+    }
+    tape.write(
+      keyed: JSONElement(collection: Wrapped.Output.self, type: Value.self, key: key.value) {
+        ($0 as? [String: Value])?.min { $0.key < $1.key }.map { (JSONPath.name(ofKey: $0.key), $0.value) }
+      })
     try wrapped.write(on: &tape)
   }
   static func addFields(in layout: inout PredicateLayout, at offset: Int) { layout.giveUp() }

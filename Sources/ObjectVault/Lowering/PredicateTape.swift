@@ -31,7 +31,7 @@ struct PredicateTape {
     case optionalFlatMap, nilCoalesce
     case collectionContainsCollection, sequenceStartsWith, sequenceContains, sequenceContainsWhere
     case sequenceAllSatisfy, rangeExpressionContains, range, closedRange
-    case conditional, filter, typeCheck, cast, subscripted, minimum, maximum, stringContainsRegex
+    case conditional, filter, typeCheck, cast, subscripted, keyed, minimum, maximum, stringContainsRegex
   }
 
   /// The key by which shapes are compared. A separate type: for an array of words the runtime would have
@@ -63,6 +63,8 @@ struct PredicateTape {
   /// The names of the classes of casts. They need no words, because the type of the whole expression
   /// determines them.
   private(set) var entities: [String] = []
+  /// The elements of subscripts. The type of the whole expression determines their types.
+  private(set) var elements: [JSONElement] = []
   /// False when the SQL depends on a captured value, for example on the number of values in a list.
   private(set) var isReusable = true
   private var variables: [PredicateExpressions.VariableID] = []
@@ -101,6 +103,19 @@ struct PredicateTape {
   mutating func write(_ kind: Kind, entity: String) {
     write(kind)
     entities.append(entity)
+  }
+
+  /// Writes a subscript of an array.
+  mutating func write(index: UInt, _ element: JSONElement) {
+    write(.subscripted, index)
+    elements.append(element)
+  }
+
+  /// Writes a subscript of a dictionary. The words do not contain its key.
+  mutating func write(keyed element: JSONElement) {
+    write(.keyed)
+    elements.append(element)
+    isReusable = false
   }
 
   mutating func write(_ kind: Kind, _ detail: UInt) {
@@ -147,7 +162,7 @@ extension PredicateTape.Kind {
       .notEqual, .divide, .remainder, .unaryMinus, .optionalFlatMap, .nilCoalesce,
       .collectionContainsCollection, .sequenceStartsWith, .sequenceContains, .sequenceContainsWhere,
       .sequenceAllSatisfy, .rangeExpressionContains, .range, .closedRange, .conditional, .filter, .typeCheck,
-      .cast, .subscripted, .minimum, .maximum, .stringContainsRegex:
+      .cast, .subscripted, .keyed, .minimum, .maximum, .stringContainsRegex:
       false
     }
   }
@@ -159,8 +174,8 @@ extension PredicateTape.Kind {
     case .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal, .notEqual,
       .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply, .divide, .remainder,
       .unaryMinus, .nilCoalesce, .collectionContainsCollection, .sequenceStartsWith, .sequenceContains,
-      .rangeExpressionContains, .range, .closedRange, .conditional, .typeCheck, .cast, .subscripted, .minimum,
-      .maximum, .stringContainsRegex:
+      .rangeExpressionContains, .range, .closedRange, .conditional, .typeCheck, .cast, .subscripted, .keyed,
+      .minimum, .maximum, .stringContainsRegex:
       false
     }
   }
@@ -177,7 +192,8 @@ extension PredicateValue {
     return stored.storageClass + truth + (needsOwnSQL ? 16 : 0)
   }
 
-  fileprivate var needsOwnSQL: Bool {
+  /// Whether the SQL of a condition with the value differs from that with others of the type.
+  var needsOwnSQL: Bool {
     switch stored {
     case .real(let number): !number.isFinite
     case .integer(let number): number <= 0 && entity != nil

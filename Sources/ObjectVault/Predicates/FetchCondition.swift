@@ -1,4 +1,5 @@
-// A condition of a fetch, with the parts that it shares with all conditions of the same shape.
+// A condition of a fetch, with the parts that it shares with all conditions of the same shape. The shapes of
+// trees are in SharedShape, those of `#Predicate` in the folder Lowering.
 
 internal import CipherSQLite
 
@@ -59,7 +60,7 @@ extension FetchCondition {
   /// - Throws: ``StoreError/predicate(_:)``.
   init(format: String, _ arguments: [Any?]) throws {
     self.init(
-      node: try PredicateNode(format: format, arguments: arguments), format: format,
+      sharing: try PredicateNode(format: format, arguments: arguments), format: format,
       refersToNewObjects: arguments.contains(where: PredicateArgument.isNew))
   }
 
@@ -72,9 +73,19 @@ extension FetchCondition {
   init(checking node: PredicateNode) {
     // The limits are checked first: a small tree with shared parts may take very long to walk. The
     // compiler rejects a tree beyond the limits.
-    let isWithinLimits = (try? node.check()) != nil
-    self.init(
-      node: node, refersToNewObjects: isWithinLimits && node.firstValue { $0.map != nil } != nil)
+    guard (try? node.check()) != nil else {
+      self.init(node: node)
+      return
+    }
+    self.init(sharing: node, refersToNewObjects: node.firstValue { $0.map != nil } != nil)
+  }
+
+  /// Creates a condition from a tree that is within the limits. Trees that differ only in their constants
+  /// share a template, so that their SQL is made once.
+  private init(sharing node: PredicateNode, format: String? = nil, refersToNewObjects: Bool) {
+    self.init(node: node, format: format, refersToNewObjects: refersToNewObjects)
+    guard let shape = SharedShape(of: node) else { return }
+    (self.node, template, values) = (shape.node, shape.template, shape.values)
   }
 
   /// The tree with the captured values in place of the template's variables.
@@ -96,7 +107,8 @@ extension PredicateOperand {
     case .variable(let name):
       guard let index = Int(name), values.indices.contains(index) else { return nil }
       return (values[index].normal, index)
-    case .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast: return nil
+    case .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast, .position:
+      return nil
     }
   }
 }

@@ -94,9 +94,13 @@ extension FormatParser {
   /// - Returns: False for `[SIZE]`, which is the number of members.
   private mutating func element(of collection: inout Collection) throws -> Bool {
     let place = token.position
-    guard collection.condition == nil, let name = collection.path.names.last,
-      case .property = PathStep(name)
-    else { throw failure("an index must follow the name of an ordered to-many", at: place) }
+    guard collection.condition == nil, let name = collection.path.names.last else {
+      throw failure("an index must follow the name of an ordered to-many", at: place)
+    }
+    guard case .property = PathStep(name), !name.hasPrefix("["), !isString(token) else {
+      collection.path.names.append(try elementOfJSON(at: place))
+      return true
+    }
     let step: PathStep?
     switch token.kind {
     case .integer(let number): step = Int(exactly: number).map { .element(name, index: .number($0)) }
@@ -116,6 +120,27 @@ extension FormatParser {
     guard takeSymbol("]") != nil else { throw failure("] is missing here, after the index") }
     collection.path.names[collection.path.names.count - 1] = step.name
     return step != .property(name)
+  }
+
+  private func isString(_ token: FormatToken) -> Bool {
+    if case .string = token.kind { true } else { false }
+  }
+
+  /// Reads an index of an index, or a key in quotes, after its bracket: these are only possible in JSON.
+  private mutating func elementOfJSON(at place: Int) throws -> String {
+    let name: String
+    switch token.kind {
+    case .string(let key): name = JSONPath.name(ofKey: key)
+    case .integer(let number): name = "[\(number)]"
+    case .word(let word) where ["FIRST", "LAST"].contains(word.uppercased()):
+      name = word.uppercased() == "FIRST" ? "[0]" : "[last]"
+    default:
+      throw failure(
+        "a second index is FIRST, LAST, a number that counts from 0, or a key in quotes", at: place)
+    }
+    index += 1
+    guard takeSymbol("]") != nil else { throw failure("] is missing here, after the index") }
+    return name
   }
 
   /// Reads `SUBQUERY(path, $x, condition)` after its parenthesis, and what follows it.

@@ -145,7 +145,7 @@ extension FormatParser {
     }
     guard Schema.isIdentifier(name), case .path(let path) = operand else {
       throw failure(
-        "\"\(shortened(name))\" is no type that CAST converts to; these are String, Int, Double, Decimal and Date, "
+        "\"\(shortened(name))\" is no type that CAST converts to; these are String, Int, Double, Decimal, Date and Bool, "
           + "and for an object the names of child entities", at: place)
     }
     return try self.path(path.names + [PathStep.cast(name).name], depth: path.depth, start)
@@ -155,7 +155,7 @@ extension FormatParser {
     let names: [AttributeType: [String]] = [
       .string: ["string", "nsstring"], .int: ["int", "int64", "integer"],
       .double: ["double", "float", "nsnumber"], .decimal: ["decimal", "nsdecimalnumber"],
-      .date: ["date", "nsdate"],
+      .date: ["date", "nsdate"], .bool: ["bool", "boolean"],
     ]
     return Dictionary(uniqueKeysWithValues: names.flatMap { type, names in names.map { ($0, type) } })
   }()

@@ -339,7 +339,8 @@ extension PredicateOperand {
   fileprivate var mayBeTruth: Bool {
     switch self {
     case .conditional: true
-    case .value, .variable, .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast: false
+    case .value, .variable, .path, .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast, .position:
+      false
     }
   }
 }

@@ -50,7 +50,9 @@ struct PredicatePreparation {
     case .or(let parts): return .any(parts.map { condition($0) })
     case .not(let inner): return .not(condition(inner))
     case .truth(let operand):
-      return .comparison(self.operand(operand), .equality(true), .value(.integer(1)), .numbers)
+      let truth = PredicateOperand.value(PredicateValue.boolean(true))
+      return .comparison(
+        self.operand(typed(operand, truth).0), .equality(true), .value(.integer(1)), .numbers)
     case .comparison(let left, let comparison, let right, let options):
       return self.comparison(left, comparison, with: right, options: options)
     case .between(let operand, let low, let high):
@@ -69,6 +71,7 @@ struct PredicatePreparation {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions
   ) -> Condition {
+    let (left, right) = typed(left, right)
     if comparison == .matches { return .matches(operand(left), operand(right), options, run) }
     let (a, b) = (type(left), type(right))
     let (first, second) = (
@@ -84,6 +87,7 @@ struct PredicatePreparation {
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
+    let operand = list.first.map { typed(operand, $0).0 } ?? operand
     // A constant is compared with each element separately, converted to the type of the element.
     if constant(operand) != nil {
       return .any(list.map { comparison(operand, .equal, with: $0, options: options) })
@@ -159,6 +163,7 @@ struct PredicatePreparation {
       guard let entity = schema.flattenedEntity(named: child) else { return nil }
       let names = [entity.name] + schema.descendants(of: entity).map(\.name)
       return (.cast(Set(names)), name, entity)
+    case .type: return nil
     }
   }
 
@@ -175,7 +180,7 @@ struct PredicatePreparation {
       guard let value = constant(operand) else { return false }
       return value.entity == nil && !value.stored.isNull
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
-    case .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast: return true
+    case .count, .arithmetic, .call, .coalesce, .aggregate, .list, .cast, .position: return true
     case .conditional(_, let first, let second):
       let (one, other) = (isNumber(first), isNumber(second))
       return one || other
@@ -197,7 +202,9 @@ struct PredicatePreparation {
     switch operand {
     case .value, .variable: return .value(constant(operand)?.stored ?? .null)
     case .path(let path): return self.path(path)
-    case .count(let path): return aggregate(MemberAggregate(.count, of: path))
+    case .count(let path):
+      if part(at: path.sizeOfPart) != nil { return self.path(path.sizeOfPart) }
+      return aggregate(MemberAggregate(.count, of: path))
     case .aggregate(let members): return aggregate(members)
     case .list(let function, let elements):
       let result = Operand.list(function, elements.map { number($0) })
@@ -208,10 +215,15 @@ struct PredicatePreparation {
       let branches = (fitting(stored(first), of: a, to: b), fitting(stored(second), of: b, to: a))
       return casting(.conditional(condition(test), branches.0, branches.1), ifMixed: [a, b])
     case .cast(let inner, let type):
+      if let path = untypedPart(inner) { return self.path(path.read(as: type)) }
       let result = stored(inner)
       let casts = type.casts(from: self.type(inner)) ?? []
       if case .id = result { return .convert(.numberOfID(result), casts) }
       return .convert(result, casts)
+    case .position(let inner, let ids):
+      return .position(
+        self.operand(inner),
+        Dictionary(ids.enumerated().map { ($1, Int64($0)) }, uniquingKeysWith: { first, _ in first }))
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(number(left), operation, number(right))
     case .call(let function, let arguments):
@@ -221,7 +233,8 @@ struct PredicatePreparation {
         zip(arguments, entry.parameters).map { argument, kind in
           kind == .text ? stored(argument) : number(argument)
         })
-    case .coalesce(let first, let second):
+    case .coalesce(let left, let right):
+      let (first, second) = typed(left, right)
       return .coalesce(stored(first), fitting(stored(second), of: type(second), to: type(first)))
     }
   }
@@ -267,11 +280,12 @@ struct PredicatePreparation {
 
   /// Returns an operand of a calculation. Both sides of a `??` are converted to one kind of number.
   private mutating func number(_ operand: PredicateOperand) -> Operand {
-    guard case .coalesce(let first, let second) = operand else {
+    guard case .coalesce(let left, let right) = operand else {
       let result = stored(operand)
       guard case .id = result else { return result }
       return .numberOfID(result)
     }
+    let (first, second) = typed(left, right)
     let result = Operand.coalesce(number(first), number(second))
     let (a, b) = (calculatedType(first), calculatedType(second))
     guard let type = AttributeType.common(a, and: b), a?.numberKind != b?.numberKind else { return result }
@@ -287,10 +301,39 @@ struct PredicatePreparation {
 
   mutating func path(_ path: PropertyPath) -> PredicateEvaluator.Operand {
     let end = walk(path)
+    if let part = JSONPartPath(end.rest, isJSON: { end.entity?.attribute(named: $0)?.type == .json }) {
+      return .json(
+        .attribute(depth: path.depth, end.toOnes, part.attribute), JSONPath(part.names), part.type ?? .json)
+    }
     guard let name = end.rest.first, name != "id" || end.rest.count > 1 else {
       return .id(depth: path.depth, end.toOnes)
     }
     return .attribute(depth: path.depth, end.toOnes, name)
+  }
+
+  // MARK: Parts of JSON
+
+  /// Returns two operands of a comparison: a part of JSON without a type gets that of the other one.
+  private mutating func typed(
+    _ a: PredicateOperand, _ b: PredicateOperand
+  ) -> (PredicateOperand, PredicateOperand) {
+    switch (untypedPart(a), untypedPart(b)) {
+    case (let path?, nil): return (.path(path.read(as: type(b)?.ofJSONPart ?? .json)), b)
+    case (nil, let path?): return (a, .path(path.read(as: type(a)?.ofJSONPart ?? .json)))
+    case (nil, nil), (_?, _?): return (a, b)
+    }
+  }
+
+  /// Returns the path of an operand that is a part of JSON without a type; nil for other operands.
+  private mutating func untypedPart(_ operand: PredicateOperand) -> PropertyPath? {
+    guard case .path(let path) = operand, let part = part(at: path), part.type == nil else { return nil }
+    return path
+  }
+
+  /// Returns the part of JSON that a path leads to; nil for other paths.
+  private mutating func part(at path: PropertyPath) -> JSONPartPath? {
+    let end = walk(path)
+    return JSONPartPath(end.rest) { end.entity?.attribute(named: $0)?.type == .json }
   }
 
   /// Follows the to-ones at the beginning of a path.
@@ -340,23 +383,28 @@ struct PredicatePreparation {
       return a?.isNumeric == true && b?.isNumeric == true && a?.numberKind != b?.numberKind
         ? AttributeType.common(a, and: b) : a ?? b
     case .cast(_, let type): return type
+    case .position: return .int
     case .arithmetic(let left, _, let right):
       return AttributeType.common(calculatedType(left), and: calculatedType(right))
     case .call(let function, let arguments):
       return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
-    case .coalesce(let first, let second): return type(first) ?? type(second)
+    case .coalesce(let left, let right):
+      let (first, second) = typed(left, right)
+      return type(first) ?? type(second)
     }
   }
 
   /// Returns the type of an operand in a calculation, where both sides of a `??` become one kind of
   /// number.
   private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
-    guard case .coalesce(let first, let second) = operand else { return type(operand) }
+    guard case .coalesce(let left, let right) = operand else { return type(operand) }
+    let (first, second) = typed(left, right)
     return AttributeType.common(calculatedType(first), and: calculatedType(second))
   }
 
   mutating func type(_ path: PropertyPath) -> AttributeType? {
     let end = walk(path)
+    if end.rest.count > 1, case .type(let type) = PathStep(end.rest[end.rest.endIndex - 1]) { return type }
     guard let name = end.rest.first, name != "id" || end.rest.count > 1 else { return .int }
     return end.entity?.attribute(named: name)?.type
   }

@@ -42,6 +42,10 @@ package struct PredicateEvaluator {
     case list(CollectionFunction, [Operand])
     case conditional(Condition, Operand, Operand)
     case convert(Operand, [ValueCast])
+    /// A part of the JSON that an operand has, as a value of a type.
+    case json(Operand, JSONPath, AttributeType)
+    /// The position of an id in a list; nil for an id that is not in it.
+    case position(Operand, [Int64: Int64])
     case arithmetic(Operand, ArithmeticOperator, Operand)
     case call(PredicateFunction.Entry, [Operand])
     case coalesce(Operand, Operand)
@@ -284,6 +288,9 @@ struct Evaluation<Subject: PredicateSubject> {
       return function.apply(elements.map { value($0) }, areNumbers: true)
     case .conditional(let test, let first, let second): return value(holds(test) ? first : second)
     case .convert(let inner, let casts): return casts.reduce(value(inner)) { $1.apply($0) }
+    case .json(let inner, let path, let type): return path.value(in: value(inner), as: type)
+    case .position(let inner, let positions):
+      return value(inner).int64.flatMap { positions[$0] }.map { .integer($0) } ?? .null
     case .arithmetic(let left, let operation, let right):
       return ValueArithmetic.calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return function.apply(arguments.map { value($0) })

@@ -26,7 +26,7 @@ extension PredicateError {
   public static let maximumOperands = 100
   /// The depth to which functions, including CAST and TERNARY, may be nested.
   public static let maximumCalls = 4
-  /// The number of values that an `IN` may have.
+  /// The number of values that an `IN`, and the list of an order, may have.
   public static let maximumListCount = 1_000_000
   /// The number of relationships that the paths of a predicate may follow, on one level of ANY, ALL and
   /// NONE.
@@ -137,13 +137,18 @@ extension PredicateOperand {
         continue
       case .arithmetic(let left, _, let right), .coalesce(let left, let right):
         operands += [(right, calls), (left, calls)]
-      case .call, .list, .conditional, .cast:
+      case .call, .list, .conditional, .cast, .position:
         guard calls < PredicateError.maximumCalls else {
           throw PredicateNode.tooMuch("functions are nested deeper than \(PredicateError.maximumCalls)")
         }
         guard count + operand.parts.count <= PredicateError.maximumOperands else {
           throw PredicateNode.tooMuch(
             "a calculation has more than \(PredicateError.maximumOperands) operands")
+        }
+        if case .position(_, let ids) = operand, ids.count > PredicateError.maximumListCount {
+          throw PredicateNode.tooMuch(
+            "the list of an order has \(ids.count) objects; at most \(PredicateError.maximumListCount) are allowed"
+          )
         }
         operands += operand.parts.reversed().map { ($0, calls + 1) }
         if case .conditional(let condition, _, _) = operand {

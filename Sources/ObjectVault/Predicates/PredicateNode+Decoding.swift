@@ -30,7 +30,8 @@ extension PredicateNode {
 
 extension PredicateOperand {
   private enum Case: String, CodingKey {
-    case value, variable, path, count, arithmetic, call, coalesce, aggregate, list, conditional, cast
+    case value, variable, path, count, arithmetic, call, coalesce, aggregate, list, conditional, cast,
+      position
   }
 
   /// Decodes what encoding writes.
@@ -48,7 +49,7 @@ extension PredicateOperand {
       switch parts.name {
       case .value, .variable, .path, .count: try Self.leaf(parts)
       case .arithmetic: try Self.calculation(parts)
-      case .call, .list, .conditional, .cast: try Self.call(parts, decoder.codingPath)
+      case .call, .list, .conditional, .cast, .position: try Self.call(parts, decoder.codingPath)
       case .coalesce: try Self.choice(parts)
       case .aggregate: .aggregate(try parts[.first])
       }
@@ -59,7 +60,7 @@ extension PredicateOperand {
     case .variable: .variable(try parts[.first])
     case .path: .path(try parts[.first])
     case .count: .count(try parts[.first])
-    case .value, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast:
+    case .value, .arithmetic, .call, .coalesce, .aggregate, .list, .conditional, .cast, .position:
       .value(try parts[.first])
     }
   }
@@ -85,11 +86,12 @@ extension PredicateOperand {
     case .list: .list(try parts[.first], try parts[.second])
     case .conditional: .conditional(try parts[.first], try parts[.second], try parts[.third])
     case .cast: .cast(try parts[.first], try parts[.second])
+    case .position: .position(try parts[.first], try parts[.second])
     default: .call(try parts[.first], try parts[.second])
     }
   }
 
-  private static let calls: Set<Case> = [.call, .list, .conditional, .cast]
+  private static let calls: Set<Case> = [.call, .list, .conditional, .cast, .position]
 }
 
 /// The position of a part in a case of a tree. The coding path of a part has one position for each level

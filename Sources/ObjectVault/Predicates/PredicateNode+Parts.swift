@@ -10,7 +10,7 @@ extension PredicateOperand {
     case .call(_, let arguments): arguments
     case .list(_, let elements): elements
     case .conditional(_, let first, let second): [first, second]
-    case .cast(let inner, _): [inner]
+    case .cast(let inner, _), .position(let inner, _): [inner]
     }
   }
 
@@ -19,7 +19,7 @@ extension PredicateOperand {
     switch self {
     case .aggregate(let aggregate): aggregate.condition
     case .conditional(let condition, _, _): condition
-    case .value, .variable, .path, .count, .arithmetic, .call, .coalesce, .list, .cast: nil
+    case .value, .variable, .path, .count, .arithmetic, .call, .coalesce, .list, .cast, .position: nil
     }
   }
 
@@ -36,6 +36,7 @@ extension PredicateOperand {
     case .call(let function, let arguments): return .call(function, try arguments.map(part))
     case .list(let function, let elements): return .list(function, try elements.map(part))
     case .cast(let inner, let type): return .cast(try part(inner), type)
+    case .position(let inner, let ids): return .position(try part(inner), ids)
     case .conditional(let test, let first, let second):
       return .conditional(try condition(test), try part(first), try part(second))
     case .aggregate(var aggregate):

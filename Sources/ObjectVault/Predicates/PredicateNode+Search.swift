@@ -35,7 +35,9 @@ extension PredicateNode {
       nodes += node.conditions
       var operands = node.operands
       while let operand = operands.popLast() {
-        if let name = operand.names?.first { names.insert(name) }
+        if let name = operand.names?.first {
+          if case .element(let array, _) = PathStep(name) { names.insert(array) } else { names.insert(name) }
+        }
         operands += operand.parts
         if let condition = operand.condition { nodes.append(condition) }
       }

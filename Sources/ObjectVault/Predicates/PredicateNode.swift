@@ -86,7 +86,9 @@ public struct PropertyPath: Sendable, Hashable, Codable {
   ///
   /// A name may also be an element of an ordered to-many, counted from 0, `chapters[0]` or
   /// `chapters[last]`, which is nil where there is none; and `(Employee)`, the object as one of a child
-  /// entity, which is nil for an object of another entity.
+  /// entity, which is nil for an object of another entity. After a JSON attribute, the names are those of its
+  /// part, `settings`, `theme`, and then the type of the part, `as string`; without the type it is that of the
+  /// operand with which the part is compared.
   public var names: [String]
   /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int?
@@ -147,6 +149,8 @@ public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A value converted to another type: string, int, double, decimal or date; nil where that is not
   /// possible.
   case cast(PredicateOperand, AttributeType)
+  /// The position of an id in a list of ids, counted from 0; nil for an id that is not in the list.
+  case position(PredicateOperand, [Int64])
 }
 
 /// A function of the members of a to-many: `books.@sum.year`, and

@@ -51,7 +51,7 @@ struct PathHop {
 extension PredicateCompiler {
   typealias Hop = PathHop
 
-  /// Returns the step that a name means; nil for an attribute and an unknown name.
+  /// Returns the step that a name means; nil for an attribute, an element of one, and an unknown name.
   /// - Throws: ``StoreError/predicate(_:)`` for an element of something that is no ordered to-many, and for
   ///   a cast to an entity that the object cannot be of.
   func hop(_ name: String, from entity: EntityMapping, at place: Int?) throws -> Hop? {
@@ -63,6 +63,7 @@ extension PredicateCompiler {
       return Hop(entity: relationship.destination, relationship: relationship, index: nil)
     case .element(let name, let index):
       guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: place) }
+      if entity.isJSON(name) { return nil }
       guard let relationship = entity.slots[slot].relationship, relationship.isOrdered else {
         throw failure(
           "\(entity.name).\(name) is not an ordered to-many, declared as an array, and has no elements",
@@ -79,6 +80,7 @@ extension PredicateCompiler {
             + (known.isEmpty ? "" : "; its child entities are \(known.joined(separator: ", "))"), at: place)
       }
       return Hop(entity: target, relationship: nil, index: nil)
+    case .type: return nil
     }
   }
 }

@@ -50,6 +50,7 @@ extension PredicateCompiler {
       ]
     // A `??` of strings is no part of the program: it is compiled to the SQL function coalesce().
     case .coalesce(let left, let right) where !isText:
+      let (left, right) = try typed(left, right)
       program.steps += [.calculation("?"), .operand(right, isText: false), .operand(left, isText: false)]
     case .call(let function, let arguments):
       let parameters = function.entry.parameters
@@ -64,8 +65,13 @@ extension PredicateCompiler {
     case .list(let function, let elements):
       program.steps.append(.collect(function, count: elements.count))
       program.steps += elements.reversed().map { .operand($0, isText: false) }
-    case .cast(let inner, let type): program.steps += [.cast(type), .operand(inner, isText: true)]
-    case .value, .variable, .path, .count, .coalesce, .aggregate, .conditional:
+    case .cast(let inner, let type):
+      if let path = untypedPart(inner) {
+        program.steps.append(.operand(.path(path.read(as: type)), isText: true))
+      } else {
+        program.steps += [.cast(type), .operand(inner, isText: true)]
+      }
+    case .value, .variable, .path, .count, .coalesce, .aggregate, .conditional, .position:
       let leaf = try compiled(operand)
       program.symbols += "."
       program.operands.append(leaf.sql)

@@ -64,11 +64,17 @@ extension PredicateCompiler {
         sql: .bound(value.stored, source: source), type: value.type, isID: value.type == .int,
         constant: value, place: value.place, label: .constant)
     case .path(let path): return try column(path)
-    case .count(let path): return try aggregate(MemberAggregate(.count, of: path))
+    case .count(let path):
+      if let size = sizeOfPart(path) { return try column(size) }
+      return try aggregate(MemberAggregate(.count, of: path))
     case .aggregate(let members): return try aggregate(members)
-    case .arithmetic, .call, .list, .cast: return try calculation(operand)
+    case .cast(let inner, let type):
+      if let path = untypedPart(inner) { return try column(path.read(as: type)) }
+      return try calculation(operand)
+    case .arithmetic, .call, .list: return try calculation(operand)
     case .coalesce: return try coalesced(operand)
     case .conditional(let test, let first, let second): return try conditional(test, first, else: second)
+    case .position(let inner, let ids): return try position(of: inner, in: ids)
     }
   }
 
@@ -83,6 +89,7 @@ extension PredicateCompiler {
     var waiting = [operand]
     while let next = waiting.popLast() {
       if case .coalesce(let first, let second) = next {
+        let (first, second) = try typed(first, second)
         waiting += [second, first]
       } else {
         parts.append(try compiled(next))
@@ -102,6 +109,18 @@ extension PredicateCompiler {
     result.constant = nil
     result.isColumn = false
     return result
+  }
+
+  /// Compiles the position of an id in a list.
+  private mutating func position(of id: PredicateOperand, in ids: [Int64]) throws -> CompiledOperand {
+    let operand = try compiled(id)
+    guard operand.isObject || operand.isID else {
+      throw failure("\(operand.name) is \(operand.kind), and only an id has a position", at: operand.place)
+    }
+    dependsOnConstants()
+    return CompiledOperand(
+      sql: "vault_position(\(operand.sql), \(SQL.bound(.blob(RowPositions.packed(ids)))))", type: .int,
+      needs: operand.needs, height: operand.height + 1, place: operand.place, label: .other("a position"))
   }
 
   /// Compiles `TERNARY(test, first, second)`.
@@ -163,6 +182,11 @@ extension PredicateCompiler {
       place: path.place,
       label: end.lookedUp.map { .property($0.owner, $0.name) } ?? .other("the object"))
     guard let name = names.first else { return operand }
+    if names.count > 1 || name.utf8.last == UInt8(ascii: "]"),
+      let part = JSONPartPath(names, isJSON: entity.isJSON)
+    {
+      return try self.part(part, of: end, at: path.place)
+    }
     operand.label = .property(entity, name)
     if name == "id", names.count == 1 {
       operand.isID = true

@@ -113,7 +113,7 @@ struct PredicateCompiler {
     // returns in the order of their ids. It must not use that index where another one finds fewer rows.
     let entity = scopes[0].entity
     if entity.isInHierarchy {
-      let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
+      let isServed = request.conditions.contains { isNarrow($0) }
       let isSingle = !request.includesSubentities || !entity.hasChildren
       let alias: SQL = isServed || !(isSingle || !isOrdered) ? "+t0." : "t0."
       if let rows = entity.membership(alias, isBranch: request.includesSubentities) {
@@ -197,7 +197,7 @@ struct PredicateCompiler {
   private mutating func filter(_ request: FetchParameters) throws -> Condition? {
     var filters: [Condition] = []
     for condition in request.conditions { try locating(condition) { try $0.check() } }
-    let narrowing = request.conditions.map { isNarrow($0.node, depth: 0) }
+    let narrowing = request.conditions.map { isNarrow($0) }
     for (index, condition) in request.conditions.enumerated() where condition.node != .constant(true) {
       values = condition.values
       let isNarrowed = narrowing.indices.contains { $0 != index && narrowing[$0] }
@@ -208,6 +208,13 @@ struct PredicateCompiler {
       firstSource += values.count
     }
     return filters.isEmpty ? nil : combined(filters, isAnd: true)
+  }
+
+  /// Returns whether a condition can be true only for few objects, and an index finds them.
+  private func isNarrow(_ condition: FetchCondition) -> Bool {
+    var compiler = self
+    compiler.values = condition.values
+    return compiler.isNarrow(condition.node, depth: 0)
   }
 
   /// Returns the plan of a statement.

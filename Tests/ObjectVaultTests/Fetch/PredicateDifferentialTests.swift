@@ -24,7 +24,7 @@ import Testing
     let books = pairs.compactMap { $0.0 is Book ? $0.1 : nil }.sorted { $0.id < $1.id }
     let reader = temporary.store.makeContext()
     var failures = 0
-    for round in 0..<(isTorture ? 100_000 : 600) {
+    for round in 0..<(isTorture ? 100_000 : 2_000) {
       let node = Self.node(depth: round % 10 == 9 ? 5 : 3, &random)
       let expected = books.filter { PredicateEvaluation($0).holds(node) }.map(\.id)
       let evaluator = PredicateEvaluator([node], entity: "Book", schema: library)
@@ -56,7 +56,7 @@ import Testing
     #expect(seen.functions == Set(PredicateFunction.allCases))
     #expect(seen.collections == Set(CollectionFunction.allCases))
     #expect(seen.casts == [.string, .int, .double, .decimal, .date])
-    #expect(seen.hasList && seen.hasConditional && seen.hasDistinct && seen.hasFiltered)
+    #expect(seen.hasList && seen.hasPosition && seen.hasConditional && seen.hasDistinct && seen.hasFiltered)
     #expect(seen.quantifiers == Set(Quantifier.allCases))
   }
 
@@ -203,7 +203,7 @@ import Testing
       .conditional(
         .comparison(.path(year), .greater, .value(integer(10)), []), .path(rating), .path(age)),
       .arithmetic(.path(rating), .add, .value(real(0.5))), .coalesce(.path(rating), .value(real(1.5))),
-      .coalesce(.path(price), .value(integer(0))),
+      .coalesce(.path(price), .value(integer(0))), .position(.path(PropertyPath([])), [5, 2, 90, 1, 7, 2]),
     ]
   }()
 
@@ -322,6 +322,7 @@ import Testing
     var collections: Set<CollectionFunction> = []
     var casts: Set<AttributeType> = []
     var (hasList, hasConditional, hasDistinct, hasFiltered) = (false, false, false, false)
+    var hasPosition = false
     var quantifiers: Set<Quantifier> = []
 
     mutating func note(_ node: PredicateNode) {
@@ -334,6 +335,7 @@ import Testing
     mutating func note(_ operand: PredicateOperand) {
       switch operand {
       case .value, .variable, .path, .count, .coalesce: break
+      case .position: hasPosition = true
       case .arithmetic(_, let operation, _): calculations.insert(operation)
       case .call(let function, _): functions.insert(function)
       case .list: hasList = true

@@ -82,6 +82,8 @@ struct PredicateEvaluation {
     case .list(let function, let elements): return collect(function, elements.map(value), isDistinct: false)
     case .conditional(let test, let first, let second): return value(holds(test) ? first : second)
     case .cast(let inner, let type): return cast(value(inner), to: type)
+    case .position(let inner, let ids):
+      return ids.firstIndex { .integer($0) == value(inner) }.map { .integer(Int64($0)) } ?? .null
     case .arithmetic(let left, let operation, let right):
       return calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return call(function, arguments.map(value))
