@@ -35,7 +35,7 @@ extension ObjectContext {
   public func readBytes<Object: ManagedObject, Result>(
     of object: Object, _ path: PartialKeyPath<Object>, _ body: (BlobStream) throws -> Result
   ) throws -> Result? {
-    try readBytes(of: object, named: path.propertyNames.joined(separator: "."), body)
+    try readBytes(of: object, named: path.propertyNames.shownPath, body)
   }
 
   /// Reads the bytes of an attribute that is named by a text: see ``readBytes(of:_:_:)``.
@@ -109,7 +109,7 @@ extension ObjectContext {
   public func writeBytes<Object: ManagedObject>(
     of object: Object, _ path: PartialKeyPath<Object>, count: Int, _ body: (BlobStream) throws -> Void
   ) throws {
-    try writeBytes(of: object, named: path.propertyNames.joined(separator: "."), count: count, body)
+    try writeBytes(of: object, named: path.propertyNames.shownPath, count: count, body)
   }
 
   /// Replaces the bytes of an attribute that is named by a text: see ``writeBytes(of:_:count:_:)``.

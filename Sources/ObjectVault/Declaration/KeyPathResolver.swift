@@ -27,8 +27,21 @@ enum KeyPathResolver {
   private static let known = Locked<[Path: Result<[String], KeyPathError>]>([:])
 
   /// Returns the names of the properties along a key path from a managed object, such as
-  /// `["user", "name"]`.
+  /// `["user", "name"]`. A path to a part of a JSON attribute is refused.
   static func resolve(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
+    switch resolveValue(keyPath, root: root) {
+    case .success(let names) where names.withoutType.count < names.count:
+      return .failure(KeyPathError(path: keyPath, root: root, problem: .computed([names[0]])))
+    case .failure(let error):
+      guard case .part(_, let names) = error.problem else { return .failure(error) }
+      return .failure(KeyPathError(path: keyPath, root: root, problem: .computed(names)))
+    case .success(let names): return .success(names)
+    }
+  }
+
+  /// Returns the names of the properties along a key path to a value. For a part of a JSON attribute, the keys
+  /// in the JSON and the type of the part follow the name of the attribute.
+  static func resolveValue(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
     let path = Path(keyPath: keyPath, root: ObjectIdentifier(root))
     if let found = known.withLock({ $0[path] }) { return found }
     let result = Result { () throws(KeyPathError) in try names(keyPath, root) }
@@ -50,7 +63,7 @@ enum KeyPathResolver {
       return first.names
     }
     let problem = first.problem(with: read, type(of: keyPath).valueType)
-    if problem != nil, let part = try part(keyPath, root, first) { return part }
+    if problem != nil, let part = try part(at: keyPath, from: root, after: first) { return part }
     if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
     guard first.names.count > 1 || first.isInherited(by: keyPath) else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
@@ -79,7 +92,7 @@ enum KeyPathResolver {
   /// Returns the names of a path that ends at a part of a JSON attribute, with the type of the part; nil for
   /// other paths.
   private static func part(
-    _ keyPath: AnyKeyPath, _ root: ManagedObject.Type, _ recording: Recording
+    at keyPath: AnyKeyPath, from root: ManagedObject.Type, after recording: Recording
   ) throws(KeyPathError) -> [String]? {
     guard let stored = recording.json, let printed = PrintedKeyPath(keyPath), !printed.isForced else {
       return nil
@@ -97,7 +110,9 @@ enum KeyPathResolver {
         return recording.refusesJSON ? nil : value
       }
       return recording.names + names + [PathStep.type(sample.attributeType).name]
-    } catch { throw KeyPathError(path: keyPath, root: root, problem: .part(error)) }
+    } catch {
+      throw KeyPathError(path: keyPath, root: root, problem: .part(error, of: recording.names))
+    }
   }
 
   /// Checks a path with other values. For some values a computed property at the end of the path may
@@ -158,7 +173,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     /// The path contains a `!` after a to-one, or returns a value where a to-one is nil.
     case unwrapped([String])
     /// The path leads to a part of JSON whose key is not known.
-    case part(JSONSampleError)
+    case part(JSONSampleError, of: [String])
   }
   let text: String
   let root: String
@@ -176,7 +191,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
   /// What is wrong with the path, and what to write instead.
   var description: String {
     switch problem {
-    case .part(let error): error.description
+    case .part(let error, _): error.description
     case .otherRoot: "\(text) does not begin at \(root)"
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"

@@ -12,7 +12,7 @@ final class Recording: GetterProbe {
     case plain
     /// The sample with this index for each attribute, and an object for each to-one.
     case sample(Int)
-    /// A value of a JSON attribute with this JSON, plain values for the others, and an object for each to-one.
+    /// The value with this JSON for a JSON attribute, plain values for others, and an object for each to-one.
     case json(SQLValue)
     /// nil for each to-one. Paths that would trap on nil were rejected before, by the printed form and
     /// the other values.

@@ -247,7 +247,7 @@ private struct SchemaCollector {
     _ path: Result<[String], KeyPathError>, of entity: String, use: String
   ) -> String? {
     switch path {
-    case .success(let names): return names.joined(separator: ".")
+    case .success(let names): return names.shownPath
     case .failure(let error):
       faults.append(.badKeyPath(entity: entity, use: use, reason: error.description))
       return nil

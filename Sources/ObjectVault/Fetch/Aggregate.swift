@@ -71,7 +71,7 @@ public struct Aggregate<Object: ManagedObject, Value> {
   fileprivate init(
     _ function: AggregateColumn.Function, _ path: PartialKeyPath<Object>, read: @escaping (SQLValue) -> Value?
   ) {
-    self.init(function, of: Result { () throws(StoreError) in try path.propertyNames }, read: read)
+    self.init(function, of: Result { () throws(StoreError) in try path.valueNames }, read: read)
   }
 
   fileprivate init(

@@ -27,11 +27,11 @@ extension Fetch {
     _ aggregate: repeat Aggregate<Object, each Value>, having condition: GroupCondition<Object>? = nil
   ) throws -> [FetchGroup<Date, repeat each Value>] {
     let keys = Date.makeColumn(of: context.origin)
-    let start = try PredicateOperand.start(of: period, with: path.propertyNames, in: zone)
+    let start = try PredicateOperand.start(of: period, with: path.valueNames, in: zone)
     return try groups(of: [start], keys: [keys], repeat each aggregate, having: condition) { index, stored in
       guard stored[0].isNull else { return keys.values.all[index] }
       throw StoreError.propertyMisused(
-        entity: request.entityName, property: try path.propertyNames.joined(separator: "."),
+        entity: request.entityName, property: try path.valueNames.shownPath,
         reason: "has a date that is thousands of years away, which has no \(period.rawValue)")
     }
   }
@@ -51,7 +51,7 @@ extension Fetch {
     _ aggregate: repeat Aggregate<Object, each Value>, having condition: GroupCondition<Object>? = nil
   ) throws -> [FetchGroup<Date?, repeat each Value>] {
     let keys = Date?.makeColumn(of: context.origin)
-    let start = try PredicateOperand.start(of: period, with: path.propertyNames, in: zone)
+    let start = try PredicateOperand.start(of: period, with: path.valueNames, in: zone)
     return try groups(of: [start], keys: [keys], repeat each aggregate, having: condition) { index, _ in
       keys.values.all[index]
     }

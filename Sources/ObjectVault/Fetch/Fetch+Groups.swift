@@ -160,7 +160,7 @@ extension Fetch {
   ) throws -> [FetchGroup<ObjectID<Target>?, repeat each Value>] {
     let keys = ObjectID<Target>?.makeColumn(of: context.origin)
     return try groups(
-      of: [.property(path.propertyNames)], keys: [keys], repeat each aggregate, having: condition
+      of: [.property(path.valueNames)], keys: [keys], repeat each aggregate, having: condition
     ) {
       index, _ in
       keys.values.all[index]
@@ -189,7 +189,7 @@ extension Fetch {
   ) throws -> [FetchGroup<Key, repeat each Value>] {
     let keys = Key.makeColumn(of: context.origin)
     return try groups(
-      of: [.property(path.propertyNames)], keys: [keys], repeat each aggregate, having: condition
+      of: [.property(path.valueNames)], keys: [keys], repeat each aggregate, having: condition
     ) {
       index, _ in
       keys.values.all[index]
@@ -211,7 +211,7 @@ extension Fetch {
     let origin = context.origin
     let (one, two) = (First.makeColumn(of: origin), Second.makeColumn(of: origin))
     return try groups(
-      of: [.property(first.propertyNames), .property(second.propertyNames)], keys: [one, two],
+      of: [.property(first.valueNames), .property(second.valueNames)], keys: [one, two],
       repeat each aggregate,
       having: condition
     ) { index, _ in (one.values.all[index], two.values.all[index]) }
@@ -235,7 +235,7 @@ extension Fetch {
     let three = Third.makeColumn(of: origin)
     return try groups(
       of: [
-        .property(first.propertyNames), .property(second.propertyNames), .property(third.propertyNames),
+        .property(first.valueNames), .property(second.valueNames), .property(third.valueNames),
       ], keys: [one, two, three],
       repeat each aggregate, having: condition
     ) { index, _ in (one.values.all[index], two.values.all[index], three.values.all[index]) }
@@ -278,7 +278,7 @@ extension Fetch {
     guard attribute.type.reads(as: type.attributeType), !attribute.isOptional || type.isOptionalAttribute
     else {
       throw StoreError.propertyMisused(
-        entity: request.entityName, property: names.joined(separator: "."),
+        entity: request.entityName, property: names.shownPath,
         reason:
           "has the type \(attribute.type.rawValue)\(attribute.isOptional ? " and may be nil" : ""), but was "
           + "read as \(type)")

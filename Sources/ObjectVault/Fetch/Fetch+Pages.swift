@@ -93,13 +93,13 @@ extension Fetch {
     return PageCursor(sort: sort, values: place.values, id: place.id)
   }
 
-  /// Returns the values of the sort keys of an object that was just fetched; nil if a key is not a property of
+  /// Returns the values of the sort keys of an object that was just fetched; nil if one is not an attribute of
   /// the object itself.
   private func storedKeys(of object: Object, _ entity: EntityMapping) -> [SQLValue]? {
     var values: [SQLValue] = []
     for key in parameters.sort {
       if key.value == .objectID {
-        values.append(.integer(IDOrder.rank(object.visibleRowID)))
+        values.append(.integer(object.visibleRowID))
         continue
       }
       guard let names = key.value.names, names.count == 1, let slot = entity.slot(named: names[0]),

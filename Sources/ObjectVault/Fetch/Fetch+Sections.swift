@@ -37,7 +37,7 @@ extension Fetch {
   public func sections<Key: ColumnValue>(by path: KeyPath<Object, Key>) throws -> [FetchSection<Object, Key>]
   {
     let entity = try known()
-    let names = try path.propertyNames
+    let names = try path.valueNames
     let key = entity.byValue(.property(names))
     var groups = self
     groups.request.parameters.sort = [

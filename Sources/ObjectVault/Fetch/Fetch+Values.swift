@@ -24,7 +24,7 @@ extension Fetch {
     _ path: repeat KeyPath<Object, each Value>
   ) throws -> [(repeat each Value)] {
     var paths: [[String]] = []
-    for path in repeat each path { paths.append(try path.propertyNames) }
+    for path in repeat each path { paths.append(try path.valueNames) }
     let origin = context.origin
     let columns = (repeat (each Value).makeColumn(of: origin))
     var collected: [any CollectedColumn] = []
@@ -46,7 +46,7 @@ extension Fetch {
   /// - Throws: The errors of the form for several properties.
   public func values<Value: ColumnValue>(_ path: KeyPath<Object, Value>) throws -> [Value] {
     let column = Value.makeColumn(of: context.origin)
-    _ = try collect([path.propertyNames], into: [column])
+    _ = try collect([path.valueNames], into: [column])
     return column.values.all
   }
 
@@ -68,7 +68,7 @@ extension Fetch {
   ) throws -> ([First], [Second]) {
     let origin = context.origin
     let (one, two) = (First.makeColumn(of: origin), Second.makeColumn(of: origin))
-    _ = try collect([first.propertyNames, second.propertyNames], into: [one, two])
+    _ = try collect([first.valueNames, second.valueNames], into: [one, two])
     return (one.values.all, two.values.all)
   }
 
@@ -214,7 +214,7 @@ extension Fetch {
     for row in rows.rows where !column.reads(row[1]) {
       context.noteUnreadable(
         .unreadableValue(
-          entity: request.entityName, property: path.joined(separator: "."), rowID: row[0].int64 ?? 0,
+          entity: request.entityName, property: path.shownPath, rowID: row[0].int64 ?? 0,
           expected: column.typeName))
     }
   }

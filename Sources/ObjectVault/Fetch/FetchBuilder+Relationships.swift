@@ -58,8 +58,8 @@ extension FetchBuilder {
   /// later changes of a to-many do not change the order, and each page of an order needs the same list. No
   /// index serves it: all rows that satisfy the conditions are sorted, each with a search in the list.
   /// An object that is new at the call has no position after it was saved.
-  /// - Parameter objects: The objects in their order, at most ``PredicateError/maximumListCount``. Of an object
-  ///   that is in the list several times, the first position counts.
+  /// - Parameter objects: The objects in their order, at most ``PredicateError/maximumListCount``. If an
+  ///   object is in the list several times, its first position counts.
   /// - Returns: A sorted copy.
   public consuming func sorted(byOrderOf objects: some Sequence<Object>) -> Self {
     sort(byPositionsIn: objects.map(\.visibleRowID))

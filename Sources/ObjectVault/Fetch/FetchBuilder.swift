@@ -90,7 +90,9 @@ extension FetchBuilder {
     by path: PartialKeyPath<Object>, _ order: SortOrder = .forward, comparing options: StringOptions = [],
     nils: NilPlacement? = nil
   ) -> Self {
-    if let names = names(of: path) { sort(by: names, order, comparing: options, nils: nils) }
+    if let names = names(of: path, isValue: true) {
+      sort(by: names, order, comparing: options, nils: nils)
+    }
     return self
   }
 
@@ -309,8 +311,9 @@ extension FetchBuilder {
 
   /// Returns the names of a key path. An invalid key path is stored; `all()`, `first()` and the others
   /// throw it.
-  private mutating func names(of path: PartialKeyPath<Object>) -> [String]? {
-    do { return try path.propertyNames } catch {
+  /// - Parameter isValue: Whether the path may lead to a part of a JSON attribute.
+  private mutating func names(of path: PartialKeyPath<Object>, isValue: Bool = false) -> [String]? {
+    do { return try isValue ? path.valueNames : path.propertyNames } catch {
       if request.parameters.failure == nil { request.parameters.failure = error }
       return nil
     }
@@ -319,7 +322,7 @@ extension FetchBuilder {
   private mutating func addOnly(_ names: [String]) {
     guard names.count == 1 else {
       return fail(
-        "\(PropertyPath(names).namesOfPart.joined(separator: ".")) is not a property of the object itself, and only such are fetched with "
+        "\(names.shownPath) is not a property of the object itself, and only such are fetched with "
           + "it; prefetch the to-one")
     }
     request.parameters.only = (request.parameters.only ?? []) + names
@@ -339,14 +342,14 @@ extension FetchBuilder {
   }
 
   private mutating func sort(using descriptor: SortDescriptor<Object>) {
-    guard let path = descriptor.keyPath, let names = names(of: path) else {
+    guard let path = descriptor.keyPath, let names = names(of: path, isValue: true) else {
       return fail("a sort descriptor without a key path cannot be a sort in SQL")
     }
     if var comparator = descriptor.stringComparator {
       comparator.order = .forward
       guard comparator == .lexical else {
         return fail(
-          "a sort descriptor of \(PropertyPath(names).namesOfPart.joined(separator: ".")) compares by the rules of a language, which a store "
+          "a sort descriptor of \(names.shownPath) compares by the rules of a language, which a store "
             + "does not have; write comparator: .lexical, or sort the fetched objects")
       }
     }
@@ -357,11 +360,18 @@ extension FetchBuilder {
 extension PartialKeyPath where Root: ManagedObject {
   /// The names of the properties along the path.
   var propertyNames: [String] {
-    get throws(StoreError) {
-      switch KeyPathResolver.resolve(self, root: Root.self) {
-      case .success(let names): return names
-      case .failure(let error): throw .predicate(PredicateError(error.description, entity: "\(Root.self)"))
-      }
+    get throws(StoreError) { try found(KeyPathResolver.resolve(self, root: Root.self)) }
+  }
+
+  /// The names along a path to a value, which may be a part of a JSON attribute.
+  var valueNames: [String] {
+    get throws(StoreError) { try found(KeyPathResolver.resolveValue(self, root: Root.self)) }
+  }
+
+  private func found(_ result: Result<[String], KeyPathError>) throws(StoreError) -> [String] {
+    switch result {
+    case .success(let names): return names
+    case .failure(let error): throw .predicate(PredicateError(error.description, entity: "\(Root.self)"))
     }
   }
 }

@@ -9,7 +9,7 @@ extension ObjectAnnotation {
     where condition: (format: String?, arguments: [Any?])
   ) where Value == Member? {
     self.init(
-      { .first(SortKey(value: .property(try property.propertyNames), isDescending: isDescending)) },
+      { .first(SortKey(value: .property(try property.valueNames), isDescending: isDescending)) },
       of: members, class: Member.self, where: condition
     ) { stored, context in
       let lists: [[Member]] = try context.members(stored.map { $0.int64.map { [$0] } ?? [] })
@@ -23,7 +23,7 @@ extension ObjectAnnotation {
   ) where Value == [Member] {
     self.init(
       {
-        let value = PredicateOperand.property(try key.property.propertyNames)
+        let value = PredicateOperand.property(try key.property.valueNames)
         return .list(SortKey(value: value, isDescending: key.isDescending), atMost: count)
       }, of: members, class: Member.self, where: condition
     ) { stored, context in

@@ -110,13 +110,13 @@ extension ObjectAnnotation {
     read: @escaping (SQLValue) -> Value?
   ) {
     self.init(
-      { .function(function, try property?.propertyNames ?? []) }, of: members, class: Member.self,
+      { .function(function, try property?.valueNames ?? []) }, of: members, class: Member.self,
       where: condition
     ) { stored, _ in
       try stored.map { value in
         if let read = read(value) { return read }
         let (entity, property) = (
-          "\(Member.self)", try property?.propertyNames.joined(separator: ".") ?? "id"
+          "\(Member.self)", try property?.valueNames.shownPath ?? "id"
         )
         // The engine has NULL for a sum beyond the range of its type.
         guard !value.isNull else { throw StoreError.sumTooLarge(entity: entity, property: property) }

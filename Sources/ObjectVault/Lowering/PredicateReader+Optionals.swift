@@ -28,7 +28,7 @@ extension PredicateReader {
     switch operand {
     case .path(let path), .count(let path):
       guard case .path(let start) = base, path.depth == start.depth else { return false }
-      return path.names.starts(with: start.namesOfPart)
+      return path.names.starts(with: start.names.withoutType)
     case .arithmetic(let left, _, let right): return isNil(left, with: base) || isNil(right, with: base)
     case .call(_, let arguments): return arguments.contains { isNil($0, with: base) }
     case .coalesce(let left, let right): return isNil(left, with: base) && isNil(right, with: base)

@@ -52,7 +52,7 @@ struct PredicatePreparation {
     case .truth(let operand):
       let truth = PredicateOperand.value(PredicateValue.boolean(true))
       return .comparison(
-        self.operand(typed(operand, truth).0), .equality(true), .value(.integer(1)), .numbers)
+        self.operand(typed(operand, comparedWith: truth).0), .equality(true), .value(.integer(1)), .numbers)
     case .comparison(let left, let comparison, let right, let options):
       return self.comparison(left, comparison, with: right, options: options)
     case .between(let operand, let low, let high):
@@ -71,7 +71,7 @@ struct PredicatePreparation {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions
   ) -> Condition {
-    let (left, right) = typed(left, right)
+    let (left, right) = typed(left, comparedWith: right)
     if comparison == .matches { return .matches(operand(left), operand(right), options, run) }
     let (a, b) = (type(left), type(right))
     let (first, second) = (
@@ -87,7 +87,7 @@ struct PredicatePreparation {
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
-    let operand = list.first.map { typed(operand, $0).0 } ?? operand
+    let operand = list.first.map { typed(operand, comparedWith: $0).0 } ?? operand
     // A constant is compared with each element separately, converted to the type of the element.
     if constant(operand) != nil {
       return .any(list.map { comparison(operand, .equal, with: $0, options: options) })
@@ -234,7 +234,7 @@ struct PredicatePreparation {
           kind == .text ? stored(argument) : number(argument)
         })
     case .coalesce(let left, let right):
-      let (first, second) = typed(left, right)
+      let (first, second) = typed(left, comparedWith: right)
       return .coalesce(stored(first), fitting(stored(second), of: type(second), to: type(first)))
     }
   }
@@ -285,7 +285,7 @@ struct PredicatePreparation {
       guard case .id = result else { return result }
       return .numberOfID(result)
     }
-    let (first, second) = typed(left, right)
+    let (first, second) = typed(left, comparedWith: right)
     let result = Operand.coalesce(number(first), number(second))
     let (a, b) = (calculatedType(first), calculatedType(second))
     guard let type = AttributeType.common(a, and: b), a?.numberKind != b?.numberKind else { return result }
@@ -315,7 +315,7 @@ struct PredicatePreparation {
 
   /// Returns two operands of a comparison: a part of JSON without a type gets that of the other one.
   private mutating func typed(
-    _ a: PredicateOperand, _ b: PredicateOperand
+    _ a: PredicateOperand, comparedWith b: PredicateOperand
   ) -> (PredicateOperand, PredicateOperand) {
     switch (untypedPart(a), untypedPart(b)) {
     case (let path?, nil): return (.path(path.read(as: type(b)?.ofJSONPart ?? .json)), b)
@@ -389,7 +389,7 @@ struct PredicatePreparation {
     case .call(let function, let arguments):
       return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
     case .coalesce(let left, let right):
-      let (first, second) = typed(left, right)
+      let (first, second) = typed(left, comparedWith: right)
       return type(first) ?? type(second)
     }
   }
@@ -398,7 +398,7 @@ struct PredicatePreparation {
   /// number.
   private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
     guard case .coalesce(let left, let right) = operand else { return type(operand) }
-    let (first, second) = typed(left, right)
+    let (first, second) = typed(left, comparedWith: right)
     return AttributeType.common(calculatedType(first), and: calculatedType(second))
   }
 

@@ -86,9 +86,10 @@ public struct PropertyPath: Sendable, Hashable, Codable {
   ///
   /// A name may also be an element of an ordered to-many, counted from 0, `chapters[0]` or
   /// `chapters[last]`, which is nil where there is none; and `(Employee)`, the object as one of a child
-  /// entity, which is nil for an object of another entity. After a JSON attribute, the names are those of its
-  /// part, `settings`, `theme`, and then the type of the part, `as string`; without the type it is that of the
-  /// operand with which the part is compared.
+  /// entity, which is nil for an object of another entity.
+  ///
+  /// A path into a JSON attribute continues with the keys in the JSON and ends with the type of the part:
+  /// `settings`, `theme`, `as string`. Without the type, it is that of the operand on the other side.
   public var names: [String]
   /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int?

@@ -58,7 +58,7 @@ extension PredicateOperand {
 
   /// What errors and warnings call the value: its path, if it is one.
   var pathText: String {
-    names.map { PropertyPath($0).namesOfPart.joined(separator: ".") } ?? "a computed value"
+    names?.shownPath ?? "a computed value"
   }
 
   /// Whether the value is an id: at the end of a path, or that of the first member in an order.

@@ -50,7 +50,7 @@ extension PredicateCompiler {
       ]
     // A `??` of strings is no part of the program: it is compiled to the SQL function coalesce().
     case .coalesce(let left, let right) where !isText:
-      let (left, right) = try typed(left, right)
+      let (left, right) = try typed(left, comparedWith: right)
       program.steps += [.calculation("?"), .operand(right, isText: false), .operand(left, isText: false)]
     case .call(let function, let arguments):
       let parameters = function.entry.parameters

@@ -29,7 +29,7 @@ extension PredicateCompiler {
     _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
     options: StringOptions
   ) throws -> Condition {
-    let (left, right) = try typed(left, right)
+    let (left, right) = try typed(left, comparedWith: right)
     isInRange = comparison.isRange
     defer { isInRange = false }
     var (a, b) = (try compiled(left), try compiled(right))

@@ -68,7 +68,7 @@ extension PredicateCompiler {
 
   private mutating func truth(_ operand: PredicateOperand, _ isNegated: Bool) throws -> Condition {
     let truth = PredicateOperand.value(PredicateValue.boolean(true))
-    let subject = try compiled(try typed(operand, truth).0)
+    let subject = try compiled(try typed(operand, comparedWith: truth).0)
     guard subject.type == .bool, !subject.isObject else {
       throw failure(
         "\(subject.name) is \(subject.kind), not a condition; a comparison is missing after it",
@@ -84,7 +84,7 @@ extension PredicateCompiler {
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions, isNegated: Bool
   ) throws -> Condition {
     listedIDs = nil
-    let operand = try list.first.map { try typed(operand, $0).0 } ?? operand
+    let operand = try list.first.map { try typed(operand, comparedWith: $0).0 } ?? operand
     let subject = try compiled(operand)
     let column = collated(subject, options)
     var hasNil = false

@@ -22,7 +22,7 @@ extension PredicateCompiler {
   }
 
   /// Returns two operands of a comparison: a part of JSON without a type gets that of the other one.
-  mutating func typed(_ a: PredicateOperand, _ b: PredicateOperand) throws -> (
+  mutating func typed(_ a: PredicateOperand, comparedWith b: PredicateOperand) throws -> (
     PredicateOperand, PredicateOperand
   ) {
     switch (untypedPart(a), untypedPart(b)) {

@@ -89,7 +89,7 @@ extension PredicateCompiler {
     var waiting = [operand]
     while let next = waiting.popLast() {
       if case .coalesce(let first, let second) = next {
-        let (first, second) = try typed(first, second)
+        let (first, second) = try typed(first, comparedWith: second)
         waiting += [second, first]
       } else {
         parts.append(try compiled(next))

@@ -339,6 +339,6 @@ private final class Folder: ManagedObject {
     #expect(message { _ = try $0.fetch(Document.self).where("name.x == 'a'").all() }.contains("has no x"))
     #expect(
       message { _ = try $0.fetch(Document.self).only(\.settings.theme).all() }.contains(
-        "settings.theme is not"))
+        "computes a value from settings"))
   }
 }

@@ -13,7 +13,7 @@ import Testing
     ("title LIKE[cn] 'a'", 11, "cannot be combined"), ("year == 0x1G", 8, "base 16"),
     ("year == 0xFFFFFFFFFFFFFFFF", 8, "63 bits"), ("year % 2 == 0", 5, "%% is the remainder"),
     ("chapters[x] == 3", 9, "FIRST, LAST, SIZE"), ("chapters[1 == 3", 11, "] is missing"),
-    ("chapters[0][1] == 3", 12, "ordered to-many"), ("random() == 3", 0, "another result"),
+    ("title[0][one] == 3", 9, "a key in quotes"), ("random() == 3", 0, "another result"),
     ("FUNCTION(title, 'length') == 3", 0, "method"), ("add:to: == 3", 0, "( is missing"),
     ("add:to:(1) == 3", 0, "takes 2 operands"), ("now(3) == at", 4, "no operands"),
     ("CAST(year) == 3", 9, ", is missing"), ("CAST(year, Int) == 3", 11, "in quotes"),
@@ -50,6 +50,7 @@ import Testing
   }
 
   @Test(arguments: [
+    ("title[0][1] == 3", "not an ordered to-many"), ("title['a b'] == 3", "attribute"),
     ("titel == 'x'", "title"), ("author.nam == 'x'", "name"), ("title.x == 3", "attribute"),
     ("genres == 3", "ANY"),
     ("title == 3", "string"), ("year == 'x'", "int"), ("ANY title == 'x'", "to-many"),
