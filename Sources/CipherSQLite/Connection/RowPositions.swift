@@ -20,9 +20,8 @@ package enum RowPositions {
     bytes.reserveCapacity(sorted.count * 16)
     var last: Int64?
     for (position, id) in sorted where id != last {
-      for number in [id, Int64(position)] {
-        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
-      }
+      unsafe withUnsafeBytes(of: id.littleEndian) { unsafe bytes.append(contentsOf: $0) }
+      unsafe withUnsafeBytes(of: Int64(position).littleEndian) { unsafe bytes.append(contentsOf: $0) }
       last = id
     }
     return Data(bytes)

@@ -7,7 +7,7 @@ internal import CipherSQLite
 
 /// A JSON attribute, followed to one of its parts.
 struct JSONSample {
-  /// The names from the attribute's value to the part. An element is any one that the sample has.
+  /// The names from the attribute's value to the part. Any element stands for all of a collection.
   private(set) var names: [String] = []
   /// The Swift type of the part.
   private(set) var type: Any.Type
@@ -58,11 +58,15 @@ struct JSONSample {
 
   /// Returns an element of an array or a dictionary, from which key paths can be followed. It need not be the
   /// one that a path names, because all elements have the same keys.
-  func element(_ element: JSONElement) -> JSONSample {
+  /// - Throws: `JSONSampleError` for a value that is no array or dictionary in JSON, such as data.
+  func element(_ element: JSONElement) throws(JSONSampleError) -> JSONSample {
+    if case .text(let text) = stored, case .leaf? = JSONTree(text: text)?.part(at: names[...]) {
+      throw JSONSampleError(path: names.joined(separator: "."), reason: .noCollection)
+    }
     var next = self
     let before = read
     next.read = { before($0).flatMap(unwrapped).flatMap(element.sample)?.value }
-    // A collection without elements has no name; a key path from its element is then an error.
+    // For a collection without elements a key path that continues there is an error.
     next.names.append(before(stored).flatMap(unwrapped).flatMap(element.sample)?.name ?? "[0]")
     next.type = element.type
     return next
@@ -71,21 +75,32 @@ struct JSONSample {
   /// The attribute type of the part: `json` for a structure or an array.
   var attributeType: AttributeType { (type as? any AttributeValue.Type)?.attributeType ?? .json }
 
-  /// Checks that the part is stored under the names.
+  /// Checks that the part is stored under the names, in the form that an attribute of its type has: other
+  /// values that are stored there must be read through the key path.
   private func verify(_ path: String) throws(JSONSampleError) {
-    guard case .text(let text) = stored, let json = JSONTree(text: text), let part = json.part(at: names[...])
-    else {
+    guard case .text(let text) = stored, let json = JSONTree(text: text) else {
       throw JSONSampleError(path: path, reason: .absent)
     }
-    let changed = part.changed
-    if let other = read(.text(json.replacing(names[...], by: changed).text)) {
-      guard JSONTree(encoding: other) == changed else { throw JSONSampleError(path: path, reason: .renamed) }
-      return
+    guard let part = json.part(at: names[...]) else {
+      let isKnown = read(stored).flatMap(JSONTree.init(encoding:)).map { !$0.isNull } == true
+      throw JSONSampleError(path: path, reason: isKnown ? .renamed : .absent)
     }
-    // The changed value may be no value of the type, for example of an enum.
-    guard let value = read(stored), JSONTree(encoding: value) == part else {
-      throw JSONSampleError(path: path, reason: .renamed)
+    let attribute = type as? any AttributeValue.Type
+    let others = attribute?.jsonSamples ?? [part.changed, part]
+    var isProven = false
+    for other in others where !other.isNull {
+      let changed = SQLValue.text(json.replacing(names[...], by: other).text)
+      // A structure may not accept the change.
+      guard let value = read(changed).flatMap(unwrapped) else { continue }
+      guard JSONTree(encoding: value) == other else { throw JSONSampleError(path: path, reason: .renamed) }
+      if let form = try? (value as? any AttributeValue)?.stored(), attributeType != .json {
+        guard JSONPath(names).value(in: changed, as: attributeType).isStored(as: form) else {
+          throw JSONSampleError(path: path, reason: .encoded)
+        }
+      }
+      isProven = true
     }
+    guard isProven else { throw JSONSampleError(path: path, reason: .renamed) }
   }
 }
 
@@ -101,7 +116,11 @@ struct JSONElement {
 
 /// A key path that does not lead to a part of JSON whose key is known.
 struct JSONSampleError: Error, CustomStringConvertible {
-  enum Reason { case computed, absent, renamed }
+  enum Reason {
+    case computed, absent, renamed, encoded
+    /// The value is no array or dictionary in JSON.
+    case noCollection
+  }
   let path: String
   let reason: Reason
 
@@ -111,8 +130,12 @@ struct JSONSampleError: Error, CustomStringConvertible {
     case .absent:
       "the key of \(path) in JSON is not known, because the placeholder of the attribute's type has no value "
         + "there; give it one, or name the part in a text, such as \"settings.theme == 'dark'\""
+    case .encoded:
+      "\(path) is encoded in another form than an attribute of its type is stored in; compare it in a text, with "
+        + "the value that the JSON has"
+    case .noCollection: "\(path) is no array or dictionary in JSON, so it has no elements there"
     case .renamed:
-      "\(path) has another key in JSON; name the part by its key in a text, such as \"settings.theme == 'dark'\""
+      "\(path) is computed, or has another key in JSON; name the part by its key in a text, such as \"settings.theme == 'dark'\""
     }
   }
 }
@@ -123,10 +146,15 @@ extension AttributeValue {
     guard attributeType == .json else { return nil }
     return samples.reversed().lazy.compactMap { try? $0.stored() }.first { !$0.isNull }
   }
+
+  /// Values of the type as they are encoded; nil for types that are stored as JSON themselves.
+  fileprivate static var jsonSamples: [JSONTree]? {
+    attributeType == .json ? nil : samples.compactMap { JSONTree(encoding: $0) }
+  }
 }
 
 /// Returns the value inside all its optionals; nil for nil.
-private func unwrapped(_ value: Any) -> Any? {
+func unwrapped(_ value: Any) -> Any? {
   guard let optional = value as? any OptionalValue else { return value }
   return optional.content.flatMap(unwrapped)
 }
@@ -137,7 +165,7 @@ private func property(_ keyPath: AnyKeyPath, of value: Any) -> Any? {
 }
 
 /// A JSON value whose parts are compared and replaced.
-private indirect enum JSONTree: Equatable {
+fileprivate indirect enum JSONTree: Equatable {
   /// A string, a number, a truth value or null, as its text.
   case leaf(String)
   case array([JSONTree])
@@ -177,14 +205,17 @@ private indirect enum JSONTree: Equatable {
     }
   }
 
-  /// Another value of the same kind, if it is a leaf.
+  var isNull: Bool { self == .leaf("null") }
+
+  /// The value with other strings, whole numbers and truth values.
   var changed: JSONTree {
-    guard case .leaf(let text) = self else { return self }
-    switch text {
-    case "true": return .leaf("false")
-    case "false": return .leaf("true")
-    case _ where text.hasPrefix("\""): return .leaf("\"\(text.dropFirst().dropLast()) B\"")
-    default: return Int(text).map { .leaf("\($0 == 1 ? 2 : 1)") } ?? self
+    switch self {
+    case .array(let parts): return .array(parts.map(\.changed))
+    case .object(let parts): return .object(parts.mapValues(\.changed))
+    case .leaf("true"): return .leaf("false")
+    case .leaf("false"): return .leaf("true")
+    case .leaf(let text) where text.hasPrefix("\""): return .leaf("\"\(text.dropFirst().dropLast())B\"")
+    case .leaf(let text): return Int(text).map { .leaf("\($0 == 1 ? 2 : 1)") } ?? self
     }
   }
 

@@ -39,9 +39,10 @@ enum KeyPathResolver {
     }
   }
 
-  /// Returns the names of the properties along a key path to a value. For a part of a JSON attribute, the keys
-  /// in the JSON and the type of the part follow the name of the attribute.
-  static func resolveValue(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
+  /// Returns the names of the properties along a key path to a value. For a part of a JSON attribute, the
+  /// keys in the JSON and the type of the part follow the name of the attribute.
+  static func resolveValue(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError>
+  {
     let path = Path(keyPath: keyPath, root: ObjectIdentifier(root))
     if let found = known.withLock({ $0[path] }) { return found }
     let result = Result { () throws(KeyPathError) in try names(keyPath, root) }
@@ -99,15 +100,30 @@ enum KeyPathResolver {
     }
     let names = printed.names.dropFirst(recording.names.count)
     guard !names.isEmpty, names.allSatisfy({ Schema.isIdentifier($0) }) else { return nil }
+    var isComputed = false
     do throws(JSONSampleError) {
       let shown = "\\\(root).\((recording.names + names).joined(separator: "."))"
       let sample = try JSONSample(
         verifying: keyPath, names: Array(names), shown: shown, stored: stored
       ) { json in
-        let recording = Recording(.json(json))
-        defer { recording.forget() }
-        let value = recording.prototype(root)[keyPath: keyPath]
-        return recording.refusesJSON ? nil : value
+        let part = Recording(.json(json))
+        defer { part.forget() }
+        let value = part.prototype(root)[keyPath: keyPath]
+        if part.names != recording.names { isComputed = true }
+        return part.refusesJSON ? nil : value
+      }
+      // Where an optional is nil, a path ends; a computed property reads something else.
+      let nothing = Recording(.nothing)
+      let value = nothing.prototype(root)[keyPath: keyPath]
+      nothing.forget()
+      let isEmpty = value.flatMap(unwrapped) == nil
+      if nothing.isCut
+        ? !isEmpty || !recording.names.starts(with: nothing.names) : nothing.names != recording.names
+      {
+        isComputed = true
+      }
+      guard !isComputed else {
+        throw JSONSampleError(path: shown, reason: .renamed)
       }
       return recording.names + names + [PathStep.type(sample.attributeType).name]
     } catch {

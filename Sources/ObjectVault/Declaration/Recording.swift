@@ -129,6 +129,10 @@ final class Recording: GetterProbe {
         if case .json = values { refusesJSON = true }
       }
     }
+    if case .nothing = values, json != nil, Value.isOptionalAttribute {
+      given = .placeholder
+      isCut = true
+    }
     // A property that the root itself declares needs no samples: its key path identifies it.
     if names.count > 1 || isInherited {
       let samples = Value.samples
@@ -152,7 +156,7 @@ final class Recording: GetterProbe {
     // A computed property may read a to-one repeatedly, with a `!` after it. So each read returns an
     // object.
     guard !isCut, names.count < Self.maximumReads else {
-      isLast = { value, _ in Self.unwrapped(value) == nil }
+      isLast = { value, _ in value.flatMap(unwrapped) == nil }
       return nil
     }
     let target = prototype(Target.self)
@@ -185,15 +189,8 @@ final class Recording: GetterProbe {
     let rowID = object.rowID
     isLast = { value, type in
       guard type == ID.self || type == ID?.self else { return false }
-      return (Self.unwrapped(value) as? any ObjectNaming)?.rowID == rowID
+      return (value.flatMap(unwrapped) as? any ObjectNaming)?.rowID == rowID
     }
-  }
-
-  /// Returns the value inside all its optionals.
-  private static func unwrapped(_ value: Any?) -> Any? {
-    guard let value else { return nil }
-    guard let optional = value as? any OptionalValue else { return value }
-    return optional.content.flatMap { unwrapped($0) }
   }
 }
 

@@ -78,7 +78,8 @@ extension Fetch {
   /// Returns the cursor that begins after an object.
   private func cursor(after object: Object, _ entity: EntityMapping) throws -> PageCursor<Object> {
     let sort = parameters.sort
-    if let stored = storedKeys(of: object, entity) {
+    // Without pending changes the order is that of the rows, which differ from changed objects.
+    if request.includesPending || !object.isPending, let stored = storedKeys(of: object, entity) {
       let place = OrderPlace(
         of: object.visibleRowID, in: sort, stored: stored, entity, context.core.mapping.schema)
       return PageCursor(sort: sort, values: place.values, id: place.id)
@@ -93,8 +94,8 @@ extension Fetch {
     return PageCursor(sort: sort, values: place.values, id: place.id)
   }
 
-  /// Returns the values of the sort keys of an object that was just fetched; nil if one is not an attribute of
-  /// the object itself.
+  /// Returns the values of the sort keys of an object that was just fetched; nil if one is not an attribute
+  /// of the object itself.
   private func storedKeys(of object: Object, _ entity: EntityMapping) -> [SQLValue]? {
     var values: [SQLValue] = []
     for key in parameters.sort {

@@ -57,12 +57,16 @@ extension FetchBuilder {
   /// Objects that are not in the list come after those that are. The list is read when this method is called:
   /// later changes of a to-many do not change the order, and each page of an order needs the same list. No
   /// index serves it: all rows that satisfy the conditions are sorted, each with a search in the list.
-  /// An object that is new at the call has no position after it was saved.
+  /// A new object in the list loses its position when it is saved. A request may have no new objects.
   /// - Parameter objects: The objects in their order, at most ``PredicateError/maximumListCount``. If an
   ///   object is in the list several times, its first position counts.
   /// - Returns: A sorted copy.
   public consuming func sorted(byOrderOf objects: some Sequence<Object>) -> Self {
-    sort(byPositionsIn: objects.map(\.visibleRowID))
+    let ids = objects.map { object in
+      let id = object.visibleRowID
+      return ObjectID<Object>(rowID: id, of: object.mark(of: id))
+    }
+    sort(byPositionsIn: ids)
     return self
   }
 
@@ -70,13 +74,22 @@ extension FetchBuilder {
   /// - Parameter ids: The ids in their order, at most ``PredicateError/maximumListCount``.
   /// - Returns: A sorted copy.
   public consuming func sorted(byOrderOf ids: some Sequence<ObjectID<Object>>) -> Self {
-    sort(byPositionsIn: ids.map(\.rowID))
+    sort(byPositionsIn: Array(ids))
     return self
   }
 
-  private mutating func sort(byPositionsIn ids: [Int64]) {
+  private mutating func sort(byPositionsIn ids: [ObjectID<Object>]) {
+    let isRequest = Self.self == ObjectRequest<Object>.self
+    if isRequest, ids.contains(where: \.isTemporary), request.parameters.failure == nil {
+      request.parameters.failure = ObjectRequest<Object>.newObject(request.entityName)
+    }
+    if let fetch = self as? Fetch<Object>, request.parameters.failure == nil,
+      let stranger = ids.first(where: { !$0.isTemporary && !fetch.context.mark.admits($0.store) })
+    {
+      request.parameters.failure = .idOfAnotherStore(entity: "\(Object.self)", rowID: stranger.rowID)
+    }
     request.parameters.sort.append(
-      SortKey(value: .position(.objectID, ids), nilIsGreatest: true))
+      SortKey(value: .position(.objectID, ids.map(\.rowID)), nilIsGreatest: true))
   }
 
   private mutating func require(

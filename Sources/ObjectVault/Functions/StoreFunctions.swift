@@ -70,16 +70,18 @@ package enum StoreFunctions {
     try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
       ValueArithmetic.compareNumbers(arguments[0], with: arguments[1]).map { .integer(Int64($0)) } ?? .null
     }
-    // A part of JSON: the text, the path and the type. The last path is cached.
-    let lastPath = Locked<(text: String, path: JSONPath)?>(nil)
+    // A part of JSON: the text, the path and the type. A statement uses few paths, which are parsed once.
+    let paths = Locked<[(text: String, path: JSONPath)]>([])
     try connection.register(function: "vault_json", argumentCount: 3) { arguments in
       guard case .text(let source) = arguments[1], case .text(let name) = arguments[2],
         let type = AttributeType(rawValue: name)
       else { return .null }
-      let path = lastPath.withLock { last in
-        if let last, last.text.utf8.elementsEqual(source.utf8) { return last.path }
+      let path = paths.withLock { paths in
+        // By bytes: Swift takes different spellings of a character as equal.
+        if let known = paths.first(where: { $0.text.utf8.elementsEqual(source.utf8) }) { return known.path }
+        if paths.count >= 16 { paths.removeAll() }
         let made = JSONPath(text: source)
-        last = (source, made)
+        paths.append((source, made))
         return made
       }
       return path.value(in: arguments[0], as: type)

@@ -68,7 +68,7 @@ extension PredicateReader {
       return .path(path)
     case let base:
       if let part = part(of: base, type: element.collection) {
-        return self.element("[\(index)]", element, of: part)
+        return try self.element("[\(index)]", element, of: part)
       }
     }
     throw Self.unsupported(
@@ -81,15 +81,17 @@ extension PredicateReader {
     guard let key = element.key, let part = part(of: try next(), type: element.collection) else {
       throw Self.unsupported("a key in brackets needs a dictionary in a JSON attribute")
     }
-    return self.element(JSONPath.name(ofKey: key), element, of: part)
+    return try self.element(JSONPath.name(ofKey: key), element, of: part)
   }
 
   private func element(
     _ name: String, _ element: JSONElement, of part: (path: PropertyPath, sample: JSONSample)
-  ) -> Lowered {
+  ) throws -> Lowered {
     var path = part.path
     path.names.append(name)
-    return .part(path, part.sample.element(element))
+    do throws(JSONSampleError) {
+      return .part(path, try part.sample.element(element))
+    } catch { throw Self.unsupported(error.description) }
   }
 
   /// Returns a part of a JSON attribute, or the attribute itself; nil for anything else.
@@ -160,6 +162,10 @@ extension PredicateReader {
       switch base {
       case .path(let path):
         if keyPath == set.countPath { return .operand(.count(path)) }
+        if keyPath == set.isEmptyPath, !set.isOfObjects {
+          let none = PredicateOperand.value(try PredicateValue(0))
+          return .condition(.comparison(.count(path), .equal, none, []), isNil: nil)
+        }
         if keyPath == set.isEmptyPath {
           return .condition(.quantified(.none, path, .constant(true)), isNil: nil)
         }
@@ -202,16 +208,20 @@ extension PredicateReader {
 
 /// The Swift type of a to-many, for its `count` and `isEmpty`.
 private protocol MemberSet {
+  /// Whether the elements are objects: of a to-many, and not of a JSON attribute.
+  static var isOfObjects: Bool { get }
   static var countPath: AnyKeyPath { get }
   static var isEmptyPath: AnyKeyPath { get }
 }
 // All sets conform, although only sets of managed objects are used: with the condition `Element:
 // ManagedObject`, the compiler of Swift 6.3 rejects the key paths.
 extension Set: MemberSet {
+  fileprivate static var isOfObjects: Bool { Element.self is ManagedObject.Type }
   fileprivate static var countPath: AnyKeyPath { \Set<Element>.count }
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }
 }
 extension Array: MemberSet {
+  fileprivate static var isOfObjects: Bool { Element.self is ManagedObject.Type }
   fileprivate static var countPath: AnyKeyPath { \[Element].count }
   fileprivate static var isEmptyPath: AnyKeyPath { \[Element].isEmpty }
 }

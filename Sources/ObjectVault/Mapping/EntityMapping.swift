@@ -218,6 +218,9 @@ package struct PropertyMapping {
   /// Returns a new object's value; nil when a new object begins with nil.
   let initialValue: (() throws -> SQLValue)?
   let checks: [CheckRule]
+  /// Checks whether the Swift type of the class can represent a stored value; nil if it can represent all
+  /// values of the attribute type.
+  let reader: ValueReader?
   let relationship: RelationshipMapping?
 
   /// The quoted column; empty where there is none.
@@ -308,7 +311,7 @@ package final class SchemaMapping: @unchecked Sendable {
     return PropertyMapping(
       name: property.name, columnName: property.columnName, attribute: property.attribute,
       initialValue: binding.initialValue(of: property.name), checks: binding.checks(of: property.name),
-      relationship: property.relationship)
+      reader: property.reader, relationship: property.relationship)
   }
 
   func entity(named name: String) -> EntityMapping? { byName[name] }
@@ -329,13 +332,14 @@ package final class SchemaMapping: @unchecked Sendable {
       return PropertyMapping(
         name: name, columnName: SQLName(name), attribute: attribute,
         initialValue: binding.map { $0.initialValue(of: name) } ?? constant.map { value in { value } },
-        checks: binding?.checks(of: name) ?? [], relationship: nil)
+        checks: binding?.checks(of: name) ?? [],
+        reader: binding?.reader(of: name).flatMap { $0.isNarrow ? $0 : nil }, relationship: nil)
     }
     let relationship = entity.description.relationship(named: name)
     return PropertyMapping(
       name: name,
       columnName: relationship.flatMap { $0.hasColumn ? SQLName($0.columnName) : nil },
-      attribute: nil, initialValue: nil, checks: [],
+      attribute: nil, initialValue: nil, checks: [], reader: nil,
       relationship: relationship.flatMap { end($0, slot: slot, of: entity, names: names) })
   }
 

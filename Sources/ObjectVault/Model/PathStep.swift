@@ -66,5 +66,7 @@ extension BidirectionalCollection<String> {
   }
 
   /// The path as messages show it.
-  var shownPath: String { withoutType.joined(separator: ".") }
+  var shownPath: String {
+    withoutType.reduce("") { $0.isEmpty || $1.hasPrefix("[") ? $0 + $1 : "\($0).\($1)" }
+  }
 }

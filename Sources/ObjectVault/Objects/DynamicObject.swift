@@ -1,8 +1,8 @@
 // Objects of entities without a Swift class in this program. They have the rows, overlays and rules of
-// other objects; their properties are accessed by names. Relationships are in
+// other objects; their properties are accessed by names: attributes in ManagedObject+Names, relationships in
 // DynamicObject+Relationships.
 
-public import CipherSQLite
+internal import CipherSQLite
 
 /// An object of any entity, in a store that was opened by its own model, without Swift classes.
 ///
@@ -24,20 +24,17 @@ public import CipherSQLite
 public final class DynamicObject: ManagedObject {
   // Set once, by the context that creates the object. The object keeps it, so that messages can name the
   // entity after the store is closed.
-  final var origin: EntityMapping?
+  private final var kept: EntityMapping?
+  override var origin: EntityMapping? { kept }
 
   package static func make(_ entity: EntityMapping) -> DynamicObject {
     let object = making { DynamicObject() }
-    object.origin = entity
+    object.kept = entity
     return object
   }
 
   /// The name of its entity; empty for an object that was created by its own initializer.
   public var entityName: String { origin?.name ?? "" }
-
-  /// The entity as the store's model describes it; nil for an object that was created by its own
-  /// initializer.
-  public var entityDescription: EntityDescription? { origin?.description }
 
   /// The type of the object's id.
   public typealias ID = DynamicID
@@ -47,198 +44,6 @@ public final class DynamicObject: ManagedObject {
   public var id: DynamicID {
     let id = visibleRowID
     return DynamicID(entity: entityName, rowID: id, of: mark(of: id))
-  }
-
-  // MARK: Attributes
-
-  /// An attribute, read or written as a Swift type that fits the attribute's type.
-  ///
-  /// ```swift
-  /// let name: String = object["name"]
-  /// let city = object["city"] as String?
-  /// object["city"] = "北京"
-  /// ```
-  ///
-  /// Integer types of any size fit integer attributes, and may also be written to floating-point and
-  /// decimal attributes. A `String` fits every attribute that is stored as text, and then is the stored
-  /// form. If the value is nil and the type is not optional, the getter returns a placeholder, such as 0
-  /// or the empty string. A save refuses a value that does not fit the attribute, and names the
-  /// attribute.
-  /// - Parameter name: The attribute's name.
-  public subscript<Value: AttributeValue>(name: String) -> Value {
-    get {
-      do { return try read(name) } catch {
-        tell(error)
-        return Value.placeholder
-      }
-    }
-    set {
-      do {
-        let (slot, attribute) = try attribute(name)
-        guard isReachable(name) else { return }
-        do { setStored(try stored(newValue, as: attribute), slot) } catch { refuse(error, slot) }
-      } catch { tell(error) }
-    }
-  }
-
-  private func read<Value: AttributeValue>(_ name: String) throws(StoreError) -> Value {
-    let (slot, attribute) = try attribute(name)
-    host?.reads?(entityName, name, rowID)
-    guard attribute.type.reads(as: Value.attributeType) else {
-      throw .propertyMisused(
-        entity: entityName, property: name,
-        reason:
-          "has the type \(attribute.type.rawValue), but was read as \(Value.attributeType.rawValue)"
-      )
-    }
-    guard let stored = storedValue(slot) else {
-      if host == nil { ContextlessErrors.tell(.noContext(entity: entityName, property: name)) }
-      return Value.placeholder
-    }
-    if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
-    if let value = Value(stored: stored) { return value }
-    host?.noteUnreadable(
-      .unreadableValue(
-        entity: entityName, property: name, rowID: rowID, expected: Value.attributeType.rawValue))
-    return Value.placeholder
-  }
-
-  /// Returns the stored form of an attribute or the row id of a to-one's target. The id of a new target
-  /// is negative.
-  /// - Parameter name: The name of the attribute or to-one.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
-  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many;
-  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for an object
-  ///   that was created by its own initializer, and for a to-one without a column when the context no
-  ///   longer exists; ``SQLError``.
-  public func value(_ name: String) throws -> SQLValue {
-    let slot = try slot(name)
-    if origin?.slots[slot].relationship?.isToMany == true {
-      throw misused(name, reason: "is a to-many; read its members with [toMany: \"\(name)\"]")
-    }
-    host?.reads?(entityName, name, rowID)
-    let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
-    // If the row no longer exists, memory may still have its last values.
-    let isGone = state == .invalid && host != nil
-    let isKnown = isLookedUp ? state == .inserted : overlay?.changed.contains(slot) == true
-    if isGone || (!hasRow && !isKnown) {
-      try load()
-      guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
-    }
-    if isPartial, !isLookedUp, overlay?.changed.contains(slot) != true,
-      packedCell(slot)?.isAbsent == true
-    {
-      try load(for: slot)
-    }
-    guard isLookedUp else { return storedValue(slot) ?? .null }
-    guard host != nil else { throw StoreError.noContext(entity: entityName, property: name) }
-    try loadMembers(slot)
-    guard let target = toOneTarget(slot), target.state != .deleted else { return .null }
-    return .integer(target.rowID)
-  }
-
-  /// Reads the members of a relationship and throws an error, which a getter would only record.
-  final func loadMembers(_ slot: Int) throws {
-    let state = members(slot)
-    if !state.isWhole { try host?.loadMembers(of: self, slot, state) }
-  }
-
-  /// Sets an attribute, and throws the errors that the subscript cannot throw: an unknown name, a value
-  /// that does not fit the type, an object that accepts no change.
-  /// - Parameters:
-  ///   - name: The attribute's name.
-  ///   - value: The new value.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
-  ///   ``StoreError/propertyMisused(entity:property:reason:)``; ``StoreError/objectGone(entity:rowID:)``
-  ///   for an object that is deleted or whose row no longer exists;
-  ///   ``StoreError/noContext(entity:property:)``, ``StoreError/readOnlyContext``; `CancellationError` in
-  ///   a write that was cancelled; ``SQLError``.
-  public func set(_ name: String, to value: (any AttributeValue)?) throws {
-    let (slot, attribute) = try attribute(name)
-    try change(name, slot) { try value.map { try stored($0, as: attribute) } ?? .null }
-  }
-
-  /// Sets an attribute from its stored form, as ``value(_:)`` returns it.
-  /// - Parameters:
-  ///   - name: The attribute's name.
-  ///   - value: The stored form of the new value.
-  /// - Throws: As ``set(_:to:)``.
-  public func set(_ name: String, toStored value: SQLValue) throws {
-    let (slot, attribute) = try attribute(name)
-    try change(name, slot) { try attribute.type.stored(value) }
-  }
-
-  private func change(_ name: String, _ slot: Int, to form: () throws -> SQLValue) throws {
-    let value: SQLValue
-    do { value = try form() } catch let error as UnstorableValue {
-      throw misused(name, reason: "cannot be stored: \(error)")
-    }
-    try requireChangeable(name)
-    setStored(value, slot)
-  }
-
-  private func stored<Value: AttributeValue>(_ value: Value, as attribute: AttributeDescription) throws
-    -> SQLValue
-  {
-    let stored = try value.stored()
-    if stored.isNull || Value.attributeType == attribute.type { return stored }
-    guard attribute.type.takes(Value.attributeType) else {
-      throw UnstorableValue(
-        description:
-          "a value of type \(Value.attributeType.rawValue) is not a value of type \(attribute.type.rawValue)")
-    }
-    return try attribute.type.stored(stored)
-  }
-
-  // MARK: Names
-
-  func slot(_ name: String) throws(StoreError) -> Int {
-    guard let origin else { throw .noContext(entity: "DynamicObject", property: name) }
-    if let slot = origin.slot(named: name) { return slot }
-    throw .noProperty(
-      entity: origin.name, property: name, similar: nearest(name, among: origin.slots.map(\.name)))
-  }
-
-  private func attribute(_ name: String) throws(StoreError) -> (Int, AttributeDescription) {
-    let slot = try slot(name)
-    if let attribute = origin?.slots[slot].attribute { return (slot, attribute) }
-    let isToMany = origin?.slots[slot].relationship?.isToMany == true
-    throw misused(name, reason: "is a relationship; use [\(isToMany ? "toMany" : "toOne"): \"\(name)\"]")
-  }
-
-  func misused(_ name: String, reason: String) -> StoreError {
-    .propertyMisused(entity: entityName, property: name, reason: reason)
-  }
-
-  /// Whether the object is in a context. If not, the error is reported here; a context itself reports
-  /// changes that it does not accept.
-  func isReachable(_ name: String) -> Bool {
-    guard host == nil else { return true }
-    let error = unreachable(name)
-    if let former = extras?.former?.host { former.note(error) } else { ContextlessErrors.tell(error) }
-    return false
-  }
-
-  /// Checks that the object accepts changes, and throws what a setter would only report. Fetches the row
-  /// of a fault, because the save needs the row's version.
-  func requireChangeable(_ name: String) throws {
-    guard let host else { throw unreachable(name) }
-    if let refusal = host.refusal { throw refusal }
-    if state == .fault || isPartial { try load() }
-    guard state == .inserted || state == .loaded else {
-      throw StoreError.objectGone(entity: entityName, rowID: rowID)
-    }
-  }
-
-  /// The error for a change to an object without a context: `objectGone` if the context that it left
-  /// still exists, otherwise `noContext`.
-  private func unreachable(_ name: String) -> StoreError {
-    extras?.former?.host == nil
-      ? .noContext(entity: entityName, property: name) : .objectGone(entity: entityName, rowID: rowID)
-  }
-
-  func tell(_ error: StoreError) {
-    if let host { host.note(error) } else { ContextlessErrors.tell(error) }
   }
 }
 

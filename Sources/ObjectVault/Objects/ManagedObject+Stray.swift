@@ -4,7 +4,7 @@ extension ManagedObject {
   /// The entity's name for messages, in or out of a context; the class's name for an object that was
   /// never in one.
   final var nameOfEntity: String {
-    entity?.name ?? (self as? DynamicObject)?.origin?.name ?? "\(type(of: self))"
+    origin?.name ?? "\(type(of: self))"
   }
 
   /// The error for deleting an object in a context that it is not in.

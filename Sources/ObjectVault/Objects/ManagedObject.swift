@@ -150,6 +150,9 @@ public protocol Persistable: AnyObject {}
   /// Whether it is in a context. An object that left its context never enters another one.
   @inline(__always) final var isInContext: Bool { unsafe mapReference != nil }
   package final var entity: EntityMapping? { map?.entity }
+  /// The entity by which properties are found by name. Objects without classes keep theirs when they leave
+  /// the context.
+  var origin: EntityMapping? { entity }
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
@@ -335,6 +338,19 @@ public protocol Persistable: AnyObject {}
     guard let overlay else { return values }
     for slot in entity.storedSlots where overlay.changed.contains(slot) {
       values[entity.slots[slot].name] = entity.isToOne[slot] ? host.known(overlay[slot]) : overlay[slot]
+    }
+    return values
+  }
+
+  /// The stored values of the attributes and to-ones as they were last fetched or saved, without changes that
+  /// are not saved; empty for a new object. Fetches the row of a fault; lazy attributes that were not read
+  /// are left out.
+  public final var committedValues: [String: SQLValue] {
+    guard let entity, state != .inserted else { return [:] }
+    if isUnread { host?.fire(self) }
+    var values: [String: SQLValue] = [:]
+    for slot in entity.storedSlots {
+      if let cell = packedCell(slot), !cell.isAbsent { values[entity.slots[slot].name] = cell.value }
     }
     return values
   }

@@ -67,7 +67,7 @@ struct EvaluatedOrder {
 enum IDOrder {
   /// Returns the number by which an id is sorted and compared: a new object is after all others, as its
   /// assigned id will be. Temporary ids fall in the order of creation.
-  static func rank(_ id: Int64) -> Int64 { id < 0 ? (1 << 62) - id : id }
+  static func rank(_ id: Int64) -> Int64 { id < 0 ? (1 << 62) &+ min(-(id + 1), (1 << 62) - 2) + 1 : id }
 }
 
 /// Values of the objects of one entity, prepared for reading them of many objects.

@@ -98,7 +98,8 @@ extension FormatParser {
       throw failure("an index must follow the name of an ordered to-many", at: place)
     }
     guard case .property = PathStep(name), !name.hasPrefix("["), !isString(token) else {
-      collection.path.names.append(try elementOfJSON(at: place))
+      guard let element = try elementOfJSON(at: place) else { return false }
+      collection.path.names.append(element)
       return true
     }
     let step: PathStep?
@@ -127,16 +128,18 @@ extension FormatParser {
   }
 
   /// Reads an index of an index, or a key in quotes, after its bracket: these are only possible in JSON.
-  private mutating func elementOfJSON(at place: Int) throws -> String {
-    let name: String
+  /// - Returns: The name; nil for `[SIZE]`, which is the number of elements.
+  private mutating func elementOfJSON(at place: Int) throws -> String? {
+    let name: String?
     switch token.kind {
     case .string(let key): name = JSONPath.name(ofKey: key)
     case .integer(let number): name = "[\(number)]"
+    case .word(let word) where word.uppercased() == "SIZE": name = nil
     case .word(let word) where ["FIRST", "LAST"].contains(word.uppercased()):
       name = word.uppercased() == "FIRST" ? "[0]" : "[last]"
     default:
       throw failure(
-        "a second index is FIRST, LAST, a number that counts from 0, or a key in quotes", at: place)
+        "a second index is FIRST, LAST, SIZE, a number that counts from 0, or a key in quotes", at: place)
     }
     index += 1
     guard takeSymbol("]") != nil else { throw failure("] is missing here, after the index") }

@@ -35,9 +35,7 @@ struct JSONPartPath {
   }
 
   /// The path as messages show it.
-  var shown: String {
-    names.reduce(attribute) { $1.hasPrefix("[") ? $0 + $1 : "\($0).\($1)" }
-  }
+  var shown: String { ([attribute] + names).shownPath }
 }
 
 extension PropertyPath {

@@ -87,7 +87,7 @@ struct PredicatePreparation {
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
-    let operand = list.first.map { typed(operand, comparedWith: $0).0 } ?? operand
+    let operand = typed(operand, among: list)
     // A constant is compared with each element separately, converted to the type of the element.
     if constant(operand) != nil {
       return .any(list.map { comparison(operand, .equal, with: $0, options: options) })
@@ -97,6 +97,7 @@ struct PredicatePreparation {
     var rest: [Operand] = []
     var order = PredicateEvaluator.Order.stored
     for element in list {
+      let element = typed(operand, comparedWith: element).1
       let type = type(element)
       if Self.order(subject, and: type) == .numbers { order = .numbers }
       switch folded(fitting(self.operand(element), of: type, to: subject), options) {
@@ -233,8 +234,10 @@ struct PredicatePreparation {
         zip(arguments, entry.parameters).map { argument, kind in
           kind == .text ? stored(argument) : number(argument)
         })
-    case .coalesce(let left, let right):
-      let (first, second) = typed(left, comparedWith: right)
+    case .coalesce:
+      guard case .coalesce(let first, let second) = typedAlternatives(of: operand) else {
+        return .value(.null)
+      }
       return .coalesce(stored(first), fitting(stored(second), of: type(second), to: type(first)))
     }
   }
@@ -280,12 +283,11 @@ struct PredicatePreparation {
 
   /// Returns an operand of a calculation. Both sides of a `??` are converted to one kind of number.
   private mutating func number(_ operand: PredicateOperand) -> Operand {
-    guard case .coalesce(let left, let right) = operand else {
+    guard case .coalesce(let first, let second) = typedAlternatives(of: operand) else {
       let result = stored(operand)
       guard case .id = result else { return result }
       return .numberOfID(result)
     }
-    let (first, second) = typed(left, comparedWith: right)
     let result = Operand.coalesce(number(first), number(second))
     let (a, b) = (calculatedType(first), calculatedType(second))
     guard let type = AttributeType.common(a, and: b), a?.numberKind != b?.numberKind else { return result }
@@ -313,7 +315,7 @@ struct PredicatePreparation {
 
   // MARK: Parts of JSON
 
-  /// Returns two operands of a comparison: a part of JSON without a type gets that of the other one.
+  /// Returns two operands of a comparison. A part of JSON without a type gets the type of the other operand.
   private mutating func typed(
     _ a: PredicateOperand, comparedWith b: PredicateOperand
   ) -> (PredicateOperand, PredicateOperand) {
@@ -322,6 +324,33 @@ struct PredicatePreparation {
     case (nil, let path?): return (a, .path(path.read(as: type(a)?.ofJSONPart ?? .json)))
     case (nil, nil), (_?, _?): return (a, b)
     }
+  }
+
+  /// Returns the operand of an IN: a part of JSON without a type gets that of the first element that has one.
+  private mutating func typed(_ operand: PredicateOperand, among list: [PredicateOperand]) -> PredicateOperand
+  {
+    guard let path = untypedPart(operand) else { return operand }
+    guard let element = list.first(where: { constant($0)?.stored.isNull != true }) else {
+      return .path(path.read(as: .json))
+    }
+    return typed(operand, comparedWith: element).0
+  }
+
+  /// Returns `a ?? b ?? c` with a type for each part of JSON: that of the first operand that has one. Other
+  /// operands are returned as they are.
+  private mutating func typedAlternatives(of operand: PredicateOperand) -> PredicateOperand {
+    guard case .coalesce = operand else { return operand }
+    var parts = operand.alternatives
+    guard parts.contains(where: { if case .path = $0 { true } else { false } }) else { return operand }
+    var paths: [Int: PropertyPath] = [:]
+    for (index, part) in parts.enumerated() { paths[index] = untypedPart(part) }
+    guard !paths.isEmpty,
+      let known = parts.indices.first(where: { paths[$0] == nil && constant(parts[$0]) != .null }),
+      let type = type(parts[known])
+    else { return operand }
+    for (index, path) in paths { parts[index] = .path(path.read(as: type.ofJSONPart)) }
+    let last = parts.removeLast()
+    return parts.reversed().reduce(last) { .coalesce($1, $0) }
   }
 
   /// Returns the path of an operand that is a part of JSON without a type; nil for other operands.
@@ -388,17 +417,18 @@ struct PredicatePreparation {
       return AttributeType.common(calculatedType(left), and: calculatedType(right))
     case .call(let function, let arguments):
       return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
-    case .coalesce(let left, let right):
-      let (first, second) = typed(left, comparedWith: right)
-      return type(first) ?? type(second)
+    case .coalesce:
+      for part in typedAlternatives(of: operand).alternatives {
+        if let type = type(part) { return type }
+      }
+      return nil
     }
   }
 
   /// Returns the type of an operand in a calculation, where both sides of a `??` become one kind of
   /// number.
   private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
-    guard case .coalesce(let left, let right) = operand else { return type(operand) }
-    let (first, second) = typed(left, comparedWith: right)
+    guard case .coalesce(let first, let second) = typedAlternatives(of: operand) else { return type(operand) }
     return AttributeType.common(calculatedType(first), and: calculatedType(second))
   }
 

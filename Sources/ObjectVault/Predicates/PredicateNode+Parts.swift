@@ -14,6 +14,20 @@ extension PredicateOperand {
     }
   }
 
+  /// The operands of `a ?? b ?? c`, of which the first one that is not nil is the value.
+  var alternatives: [PredicateOperand] {
+    var found: [PredicateOperand] = []
+    var waiting = [self]
+    while let next = waiting.popLast() {
+      if case .coalesce(let first, let second) = next {
+        waiting += [second, first]
+      } else {
+        found.append(next)
+      }
+    }
+    return found
+  }
+
   /// The condition that the operand contains; nil if there is none.
   package var condition: PredicateNode? {
     switch self {

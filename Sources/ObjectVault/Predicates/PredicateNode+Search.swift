@@ -35,7 +35,9 @@ extension PredicateNode {
       nodes += node.conditions
       var operands = node.operands
       while let operand = operands.popLast() {
-        if let name = operand.names?.first {
+        var first = operand.names?.first
+        if case .count(let path) = operand, path.depth == 0 { first = path.names.first }
+        if let name = first {
           if case .element(let array, _) = PathStep(name) { names.insert(array) } else { names.insert(name) }
         }
         operands += operand.parts

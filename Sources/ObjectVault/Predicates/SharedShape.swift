@@ -12,6 +12,8 @@ struct SharedShape {
 
   /// The number of templates that are kept. A program has few shapes; more are made from texts at run time.
   private static let capacity = 1000
+  /// The depth up to which a tree has a shape.
+  private static let maximumDepth = 40
   private static let known = Locked<[Key: PredicateTemplate]>([:])
 
   private struct Key: Hashable {
@@ -19,7 +21,7 @@ struct SharedShape {
     let constants: [Constant]
   }
 
-  /// What the SQL of a condition depends on of a constant.
+  /// The facts about a constant on which the SQL depends.
   private struct Constant: Hashable {
     let word: UInt
     let type: AttributeType?
@@ -56,7 +58,13 @@ struct SharedShape {
 
   private static func capturing(_ node: PredicateNode, in values: inout [PredicateValue]) -> PredicateNode? {
     var found: [PredicateValue] = []
+    // A calculation may be as deep as the number of its operands, and the code that visits, hashes and
+    // compares the shape is recursive.
+    var depth = 0
     func captured(_ operand: PredicateOperand) throws -> PredicateOperand {
+      guard depth < maximumDepth else { throw NoShape() }
+      depth += 1
+      defer { depth -= 1 }
       switch operand {
       case .value(let value):
         found.append(value)
@@ -68,6 +76,9 @@ struct SharedShape {
     func condition(_ node: PredicateNode) throws -> PredicateNode {
       // The number of values is a part of the SQL, and a long list takes long to compare.
       if case .isIn = node { throw NoShape() }
+      guard depth < maximumDepth else { throw NoShape() }
+      depth += 1
+      defer { depth -= 1 }
       return try node.mapping(captured, condition)
     }
     guard let shape = try? condition(node) else { return nil }

@@ -49,9 +49,12 @@ extension PredicateCompiler {
         .calculation(operation.rawValue), .operand(right, isText: false), .operand(left, isText: false),
       ]
     // A `??` of strings is no part of the program: it is compiled to the SQL function coalesce().
-    case .coalesce(let left, let right) where !isText:
-      let (left, right) = try typed(left, comparedWith: right)
-      program.steps += [.calculation("?"), .operand(right, isText: false), .operand(left, isText: false)]
+    case .coalesce where !isText:
+      let parts = try typedParts(of: operand)
+      for part in parts.dropFirst().reversed() {
+        program.steps += [.calculation("?"), .operand(part, isText: false)]
+      }
+      program.steps += parts.prefix(1).map { .operand($0, isText: false) }
     case .call(let function, let arguments):
       let parameters = function.entry.parameters
       guard arguments.count == parameters.count else {

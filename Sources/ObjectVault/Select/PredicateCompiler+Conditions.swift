@@ -84,7 +84,7 @@ extension PredicateCompiler {
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions, isNegated: Bool
   ) throws -> Condition {
     listedIDs = nil
-    let operand = try list.first.map { try typed(operand, comparedWith: $0).0 } ?? operand
+    let operand = try typed(operand, among: list)
     let subject = try compiled(operand)
     let column = collated(subject, options)
     var hasNil = false

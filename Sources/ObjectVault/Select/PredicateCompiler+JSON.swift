@@ -11,7 +11,8 @@ extension PredicateCompiler {
     guard let type = part.type else {
       throw failure(
         "\(label) is a part of JSON, whose type is not known here; compare it with a value, or write "
-          + "CAST(\(part.shown), 'String')", at: place)
+          + "CAST(\(part.shown), 'String'); to sort, select or group, use a key path, such as \\.settings.theme",
+        at: place)
     }
     let path = SQL.bound(.text(JSONPath.text(of: part.names)))
     let column = end.entity.slot(named: part.attribute).flatMap { end.entity.slots[$0].columnName }
@@ -21,7 +22,7 @@ extension PredicateCompiler {
       needs: end.needs, height: 1, place: place, label: .other(label))
   }
 
-  /// Returns two operands of a comparison: a part of JSON without a type gets that of the other one.
+  /// Returns two operands of a comparison. A part of JSON without a type gets the type of the other operand.
   mutating func typed(_ a: PredicateOperand, comparedWith b: PredicateOperand) throws -> (
     PredicateOperand, PredicateOperand
   ) {
@@ -31,9 +32,30 @@ extension PredicateCompiler {
     case (nil, let path?): return (a, .path(path.read(as: try compiled(a).type?.ofJSONPart ?? .json)))
     case (let path?, _?):
       throw failure(
-        "both sides are parts of JSON, whose types are not known; write CAST(\(path.names.joined(separator: ".")), "
+        "both sides are parts of JSON, whose types are not known; write CAST(\(path.names.shownPath), "
           + "'String') or the like", at: path.place)
     }
+  }
+
+  /// Returns the operand of an IN: a part of JSON without a type gets that of the first element that has one.
+  mutating func typed(_ operand: PredicateOperand, among list: [PredicateOperand]) throws -> PredicateOperand
+  {
+    guard let path = untypedPart(operand) else { return operand }
+    guard let element = list.first(where: { constant($0)?.value.stored.isNull != true }) else {
+      return .path(path.read(as: .json))
+    }
+    return try typed(operand, comparedWith: element).0
+  }
+
+  /// Returns the operands of `a ?? b ?? c`. Parts of JSON without a type get the type of the first operand
+  /// that has one.
+  mutating func typedParts(of operand: PredicateOperand) throws -> [PredicateOperand] {
+    let parts = operand.alternatives
+    guard parts.contains(where: { untypedPart($0) != nil }) else { return parts }
+    let known = try parts.first { untypedPart($0) == nil && constant($0)?.value.stored.isNull != true }
+      .flatMap { try compiled($0).type }
+    guard let known else { return parts }
+    return parts.map { part in untypedPart(part).map { .path($0.read(as: known.ofJSONPart)) } ?? part }
   }
 
   /// Returns the path of an operand that is a part of JSON without a type; nil for other operands.
@@ -51,9 +73,9 @@ extension PredicateCompiler {
   /// Returns the part of JSON that a path leads to; nil for other paths.
   private func part(at path: PropertyPath) -> JSONPartPath? {
     guard scopes.indices.contains(path.depth) else { return nil }
-    let prefix = scopes[path.depth].prefix
-    guard path.names.count + prefix.count > 1 || path.names.first?.hasSuffix("]") == true else { return nil }
-    var (entity, names) = (scopes[path.depth].entity, (prefix + path.names)[...])
+    let scope = scopes[path.depth]
+    var (entity, names) = (scope.entity, (scope.prefix + path.names)[...])
+    guard names.count > 1 || names.first?.utf8.last == UInt8(ascii: "]") else { return nil }
     while let name = names.first, let hop = try? hop(name, from: entity, at: nil) {
       entity = hop.entity
       names.removeFirst()

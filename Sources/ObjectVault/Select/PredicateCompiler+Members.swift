@@ -91,7 +91,9 @@ extension PredicateCompiler {
       // `id` after a to-many is the member's own id.
       if name == "id", rest.count == 1, !steps.isEmpty { break }
       guard let hop = try hop(name, from: entity, at: path.place) else {
-        if entity.slot(named: name) == nil { throw unknown(name, in: entity, at: path.place) }
+        if entity.slot(named: name) == nil, JSONPartPath(rest, isJSON: entity.isJSON) == nil {
+          throw unknown(name, in: entity, at: path.place)
+        }
         break
       }
       // After the last to-many, the rest belongs to the members' own paths.

@@ -85,16 +85,7 @@ extension PredicateCompiler {
 
   /// Compiles `a ?? b ?? c` to one call.
   private mutating func coalesced(_ operand: PredicateOperand) throws -> CompiledOperand {
-    var parts: [CompiledOperand] = []
-    var waiting = [operand]
-    while let next = waiting.popLast() {
-      if case .coalesce(let first, let second) = next {
-        let (first, second) = try typed(first, comparedWith: second)
-        waiting += [second, first]
-      } else {
-        parts.append(try compiled(next))
-      }
-    }
+    let parts = try typedParts(of: operand).map { try compiled($0) }
     var result = parts[0]
     var fragments = [result.sql]
     for part in parts.dropFirst() {
@@ -279,6 +270,11 @@ extension PredicateCompiler {
 
   /// Returns the error for an unknown property.
   func unknown(_ name: String, in entity: EntityMapping, at place: Int?) -> StoreError {
+    if name.hasPrefix("[") {
+      return failure(
+        "an index or a key in brackets must follow the name of an ordered to-many or of a JSON attribute",
+        at: place)
+    }
     let near = nearest(name, among: entity.slots.map(\.name))
     let known = entity.slots.prefix(20).map(\.name).joined(separator: ", ")
     let hint =

@@ -215,6 +215,27 @@ import Testing
     }
   }
 
+  @Test func `a cursor is of the order that its page has`() throws {
+    for title in ["a", "b", "c", "d"] { context.insert(Book.self) { $0.title = title } }
+    try context.save()
+    let books = context.fetch(Book.self).sorted(by: \.title)
+    try books.all()[1].title = "z"
+    for isIncluding in [true, false] {
+      let (fetch, names) = (books.includingPending(isIncluding), isIncluding ? "acdz" : "abcd")
+      let first = try fetch.page(size: 2)
+      let second = try fetch.page(size: 2, after: first.next)
+      #expect(
+        (first.objects + second.objects).map(\.title)
+          == names.map { isIncluding || $0 != "b" ? "\($0)" : "z" })
+    }
+    // A decoded cursor may have any number.
+    let json = try JSONEncoder().encode(#require(try books.page(size: 1).next))
+    let text = String(decoding: json, as: UTF8.self)
+    let other = try #require(text.replacing(#/"id":\d+/#, with: "\"id\":\(Int64.min)").data(using: .utf8))
+    let cursor = try JSONDecoder().decode(PageCursor<Book>.self, from: other)
+    #expect(try books.page(size: 9, after: cursor).objects.count <= 4)
+  }
+
   @Test func `ids of new objects in results belong to their context`() throws {
     context.insert(Book.self) { $0.title = "new" }.author = context.insert(Author.self) { $0.name = "new" }
     let id = try #require(try context.fetch(Book.self).values(\.id).first)

@@ -8,6 +8,19 @@ import Testing
 
 private enum Look: String, Codable, CaseIterable, AttributeValue { case plain, fancy }
 
+/// Encodes its cases in a form of its own.
+private enum Level: Int, Codable, CaseIterable, AttributeValue {
+  case low, high
+
+  init(from decoder: any Decoder) throws {
+    self = try decoder.singleValueContainer().decode(String.self) == "low" ? .low : .high
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(self == .low ? "low" : "high")
+  }
+}
+
 private struct Size: Codable, Equatable {
   var width = 1
   var height = 2.5
@@ -25,14 +38,35 @@ private struct Settings: Codable, Equatable, AttributeValue {
   var opened: Date? = Date(timeIntervalSinceReferenceDate: 1)
   var price: Decimal = 1
   var other: Size? = Size()
+  var link = URL(filePath: "/x")
+  var matrix = [[1]]
+  var blob = Data([1])
+  var level = Level.low
+  var half = 0.5
+  var full = 0.5
   var note: String? = "n"
   var missing: String?
   static var placeholder: Settings { Settings() }
 
   enum CodingKeys: String, CodingKey {
-    case theme, look, size, tags, sizes, limits, isDark, opened, price, other, missing
+    case theme, look, size, tags, sizes, limits, isDark, opened, price, other, missing, link, matrix, blob,
+      level
     case note = "the note"
+    case half = "full"
+    case full = "half"
   }
+}
+
+private struct Lines: Codable, Equatable, AttributeValue, Collection {
+  var texts = ["first"]
+  init(_ texts: [String] = ["first"]) { self.texts = texts }
+  init(from decoder: any Decoder) throws { texts = try [String](from: decoder) }
+  func encode(to encoder: any Encoder) throws { try texts.encode(to: encoder) }
+  static var placeholder: Lines { Lines() }
+  var startIndex: Int { texts.startIndex }
+  var endIndex: Int { texts.endIndex }
+  func index(after index: Int) -> Int { index + 1 }
+  subscript(index: Int) -> String { texts[index] }
 }
 
 private final class Document: ManagedObject {
@@ -40,6 +74,13 @@ private final class Document: ManagedObject {
   @Attribute var settings: Settings
   @Attribute var old: Settings?
   @Attribute var rank: Int
+  @Attribute var lines: Lines
+  var shown: Settings { old ?? settings }
+  var corrected: Settings {
+    var copy = settings
+    if copy.theme.isEmpty { copy.theme = "none" }
+    return copy
+  }
   @ToOne(inverse: \Folder.documents) var folder: Folder?
 }
 
@@ -70,6 +111,8 @@ private final class Folder: ManagedObject {
     settings.price = Decimal(number) / 10
     settings.other = number % 3 == 1 ? nil : Size(width: number)
     settings.note = number % 3 == 2 ? nil : "n\(number)"
+    settings.link = URL(string: "https://example.com/\(number)") ?? settings.link
+    settings.matrix = [[], Array(0..<number % 4)]
     return settings
   }
 
@@ -82,6 +125,7 @@ private final class Folder: ManagedObject {
     for number in 0..<24 {
       context.insert(Document.self) {
         ($0.name, $0.settings, $0.rank) = ("d\(number)", Self.settings(number), number % 6)
+        $0.lines = Lines((0..<number % 3).map { "l\($0)" })
         $0.old = number % 3 == 0 ? nil : Self.settings(number + 1)
         $0.folder = number % 4 == 0 ? nil : folders[number % 2]
       }
@@ -133,6 +177,21 @@ private final class Folder: ManagedObject {
     ("settings.tags[SIZE] == 2", { $0.settings.tags.count == 2 }),
     ("settings.tags.@count > 2", { $0.settings.tags.count > 2 }),
     ("settings.sizes[1].width > 10", { $0.settings.sizes.count > 1 && $0.settings.sizes[1].width > 10 }),
+    ("settings.theme IN {nil, 'dark'}", { $0.settings.theme == "dark" }),
+    ("settings.size.label IN {nil, 'l1'}", { [nil, "l1"].contains($0.settings.size.label) }),
+    (
+      "name IN {settings.theme, 'd3', settings.size.label}",
+      { ["d3", $0.settings.size.label, $0.settings.theme].contains($0.name) }
+    ),
+    ("'l4' IN {settings.size.label}", { $0.settings.size.label == "l4" }),
+    (
+      "settings.link == 'https://example.com/3'",
+      { $0.settings.link.absoluteString == "https://example.com/3" }
+    ),
+    ("settings.matrix[1][SIZE] == 2", { $0.settings.matrix[1].count == 2 }),
+    ("settings.matrix[1][LAST] == 2", { $0.settings.matrix[1].last == 2 }),
+    ("lines[0] == 'l0'", { $0.lines.first == "l0" }), ("lines[SIZE] > 1", { $0.lines.count > 1 }),
+    ("settings.level == 'low'", { $0.settings.level == .low }),
     ("settings.limits.x >= 6", { ($0.settings.limits["x"] ?? -1) >= 6 }),
     ("settings.limits['a.b[0]\\''] == 7", { $0.settings.limits["a.b[0]'"] == 7 }),
     ("settings['the note'] == nil", { $0.settings.note == nil }),
@@ -181,7 +240,7 @@ private final class Folder: ManagedObject {
   }
 
   @Test func `a #Predicate finds what its own evaluation finds`() throws {
-    let (look, minus) = (Look.fancy, -1)
+    let (look, minus, link) = (Look.fancy, -1, Self.settings(5).link)
     let predicates: [Predicate<Document>] = [
       #Predicate { $0.settings.theme == "dark" },
       #Predicate { $0.settings.look == look },
@@ -203,6 +262,7 @@ private final class Folder: ManagedObject {
       #Predicate { ($0.settings.other?.width ?? 3) == 3 },
       #Predicate { $0.folder?.settings.size.width == minus },
       #Predicate { $0.settings.size.height * 2.0 > 4.0 },
+      #Predicate { $0.settings.link == link },
     ]
     for context in try contexts() {
       let all = try context.fetch(Document.self).all()
@@ -261,6 +321,31 @@ private final class Folder: ManagedObject {
     let context = store.makeContext()
     #expect(coded == request)
     #expect(try context.fetch(coded).all().map(\.name) == context.fetch(request).all().map(\.name))
+  }
+
+  @Test func `a list without elements finds nothing, and members have elements`() throws {
+    for context in try contexts() {
+      #expect(try context.fetch(Document.self).where("settings.theme IN %@", [String]()).count() == 0)
+      let folders = try context.fetch(Folder.self).where("ANY documents.lines[1] == 'l1'").all()
+      let expected = try context.fetch(Folder.self).all().filter {
+        $0.documents.contains { $0.lines.count > 1 }
+      }
+      #expect(Set(folders) == Set(expected))
+    }
+  }
+
+  @Test func `alternatives of many parts are compiled once each`() throws {
+    let theme = PredicateOperand.path(PropertyPath(["settings", "theme"]))
+    let light = PredicateOperand.value(PredicateValue(type: .string, stored: .text("light")))
+    let right = (0..<60).reduce(light) { all, _ in .coalesce(theme, all) }
+    let left = (0..<60).reduce(theme) { all, _ in .coalesce(all, theme) }
+    for operand in [right, .coalesce(left, light)] {
+      for context in try contexts() {
+        let all = try context.fetch(Document.self).all().filter { $0.settings.theme == "light" }
+        let found = try context.fetch(Document.self).where(.comparison(operand, .equal, light, [])).all()
+        #expect(Set(found) == Set(all))
+      }
+    }
   }
 
   // MARK: JSON in other forms
@@ -322,7 +407,7 @@ private final class Folder: ManagedObject {
         "write CAST("))
     #expect(
       message { _ = try $0.fetch(Document.self).sorted(by: \.settings.note).all() }.contains(
-        "has no value there"))
+        "has another key in JSON"))
     #expect(
       message { _ = try $0.fetch(Document.self).where(#Predicate { $0.settings.missing == "a" }).all() }
         .contains(
@@ -333,6 +418,17 @@ private final class Folder: ManagedObject {
     #expect(
       message { _ = try $0.fetch(Document.self).sorted(by: \.settings.missing).all() }.contains(
         "\\Document.settings.missing in JSON is not known"))
+    for path in [\Document.shown.theme, \.corrected.theme, \.settings.theme.capitalized] {
+      #expect(message { _ = try $0.fetch(Document.self).sorted(by: path).all() } != "no error", "\(path)")
+    }
+    #expect(
+      message { _ = try $0.fetch(Document.self).sorted(by: \.settings.half).all() }.contains("another key"))
+    #expect(
+      message { _ = try $0.fetch(Document.self).sorted(by: \.settings.level).all() }.contains("another form"))
+    #expect(
+      message { _ = try $0.fetch(Document.self).where(#Predicate { $0.settings.blob[0] == 1 }).all() }
+        .contains(
+          "no array"))
     #expect(message { _ = try $0.fetch(Document.self).prefetch(\.settings.theme).all() } != "no error")
     #expect(message { _ = try $0.fetch(Document.self).where("name[0] == 'a'").all() } != "no error")
     #expect(message { _ = try $0.fetch(Document.self).where("name['x'] == 'a'").all() } != "no error")

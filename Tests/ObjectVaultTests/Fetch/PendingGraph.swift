@@ -172,6 +172,7 @@ final class PendingGraph {
 
   func compare(_ node: PredicateNode, _ random: inout SeededGenerator) throws {
     let fetch = context.fetch(Book.self).where(node)
+    for book in books { book.plain.id = book.object.id.rowID }
     let expected = books.filter { PredicateEvaluation($0.plain).holds(node) }
     func expect(_ holds: Bool, _ what: String) throws {
       if !holds { throw Mismatch("\(what), expected \(expected.count): \(node)\n\(try fetch.sql)") }

@@ -203,7 +203,8 @@ import Testing
       .conditional(
         .comparison(.path(year), .greater, .value(integer(10)), []), .path(rating), .path(age)),
       .arithmetic(.path(rating), .add, .value(real(0.5))), .coalesce(.path(rating), .value(real(1.5))),
-      .coalesce(.path(price), .value(integer(0))), .position(.path(PropertyPath([])), [5, 2, 5_000_000, 1, 7, 2]),
+      .coalesce(.path(price), .value(integer(0))),
+      .position(.path(PropertyPath([])), [5, 2, 5_000_000, 1, 7, 2]),
     ]
   }()
 

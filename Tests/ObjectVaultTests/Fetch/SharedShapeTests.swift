@@ -26,25 +26,27 @@ import Testing
     }
   }
 
-  private static var formats: [(String, [Any?])] { [
-    (
-      "year == %@",
-      [1, 2, 2.5, nil, 1e300, Double.infinity, Decimal(string: "1.5"), Decimal(7), Int64.min, true]
-    ),
-    ("year < %@ AND year != %@", [1, 2.5, nil, Double.nan]),
-    ("NOT (year >= %@)", [1, 2.5, -Double.infinity]),
-    ("year BETWEEN {%@, %@}", [1, 2, 2.5]), ("year + %@ > 3", [1, 2.5, Decimal(1), nil]),
-    ("title == %@", ["Title 1", "", "é", nil]), ("title ==[cd] %@", ["TITLE 1", "ß", "é", ""]),
-    ("title BEGINSWITH %@", ["Title 1", "", "T", "\u{10FFFF}"]),
-    ("title BEGINSWITH[c] %@", ["title 1", "", "ß"]), ("title ENDSWITH %@", ["1", ""]),
-    ("title CONTAINS[cd] %@", ["TLE 1", ""]), ("title LIKE %@", ["T*1", "?", "*"]),
-    ("title MATCHES %@", [".*1", "Title .", "("]), ("title == %@ OR author.name == %@", ["Ann", "Bo"]),
-    ("author.age > %@", [1, 39.5, nil]), ("author == nil AND year > %@", [1, 3]),
-    ("SUBQUERY(author.books, $b, $b.year > %@).@count > %@", [1, 2, 2.5]),
-    ("TERNARY(year > %@, %@, 3) > 2", [1, 2, 2.5]), ("CAST(%@, 'Int') == year", ["1", 2, 2.5]),
-    ("ANY author.books.title == %@", ["Title 2", "Title 4"]), ("length(%@) == 3", ["abc", "ab"]),
-    ("max({year, %@}) > 4", [1, 5, 5.5]),
-  ] }
+  private static var formats: [(String, [Any?])] {
+    [
+      (
+        "year == %@",
+        [1, 2, 2.5, nil, 1e300, Double.infinity, Decimal(string: "1.5"), Decimal(7), Int64.min, true]
+      ),
+      ("year < %@ AND year != %@", [1, 2.5, nil, Double.nan]),
+      ("NOT (year >= %@)", [1, 2.5, -Double.infinity]),
+      ("year BETWEEN {%@, %@}", [1, 2, 2.5]), ("year + %@ > 3", [1, 2.5, Decimal(1), nil]),
+      ("title == %@", ["Title 1", "", "é", nil]), ("title ==[cd] %@", ["TITLE 1", "ß", "é", ""]),
+      ("title BEGINSWITH %@", ["Title 1", "", "T", "\u{10FFFF}"]),
+      ("title BEGINSWITH[c] %@", ["title 1", "", "ß"]), ("title ENDSWITH %@", ["1", ""]),
+      ("title CONTAINS[cd] %@", ["TLE 1", ""]), ("title LIKE %@", ["T*1", "?", "*"]),
+      ("title MATCHES %@", [".*1", "Title .", "("]), ("title == %@ OR author.name == %@", ["Ann", "Bo"]),
+      ("author.age > %@", [1, 39.5, nil]), ("author == nil AND year > %@", [1, 3]),
+      ("SUBQUERY(author.books, $b, $b.year > %@).@count > %@", [1, 2, 2.5]),
+      ("TERNARY(year > %@, %@, 3) > 2", [1, 2, 2.5]), ("CAST(%@, 'Int') == year", ["1", 2, 2.5]),
+      ("ANY author.books.title == %@", ["Title 2", "Title 4"]), ("length(%@) == 3", ["abc", "ab"]),
+      ("max({year, %@}) > 4", [1, 5, 5.5]),
+    ]
+  }
 
   private func outcome(_ context: ObjectContext, _ format: String, _ values: [Any?]) -> String {
     do {

@@ -76,6 +76,15 @@ import Testing
     #expect(try coded == request && context.fetch(coded).limit(30).ids() == ids)
   }
 
+  @Test func `ids of another store and new objects in a request are errors`() async throws {
+    let other = try await TemporaryStore(orderedModel)
+    let id = try await other.store.write { context in context.insert(Song.self) { $0.key = 1 }.id }
+    #expect(throws: StoreError.self) { try context.fetch(Song.self).sorted(byOrderOf: [id]).all() }
+    let new = context.insert(Song.self)
+    #expect(throws: StoreError.self) { try context.fetch(Song.request.sorted(byOrderOf: [new])).all() }
+    #expect(try context.fetch(Song.self).sorted(byOrderOf: [new]).first() === new)
+  }
+
   @Test func `objects without classes are sorted by the order of a list`() async throws {
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     defer { store.close() }

@@ -1,0 +1,200 @@
+// Properties of classes by their names, against the properties themselves.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private enum Temper: String, CaseIterable, Codable, AttributeValue { case calm, wild }
+
+private struct Spot: Codable, Equatable, AttributeValue {
+  var city = "Rome"
+  static var placeholder: Spot { Spot() }
+}
+
+private class Pupil: ManagedObject {
+  @Attribute var name: String
+  @Attribute var age: Int = 30
+  @Attribute var nick: String?
+  @Attribute var mood: Temper = .calm
+  @Attribute var place: Spot = Spot()
+  @Attribute var joined: Date = Date(timeIntervalSinceReferenceDate: 7)
+  @Attribute(.lazy) var photo: Data?
+  @ToOne(inverse: \Pupil.friends) var friend: Pupil?
+  @ToMany var friends: Set<Pupil>
+}
+
+private final class Tutor: Pupil {
+  @Attribute var pay: Decimal = 10
+}
+
+@Suite struct NamedValues {
+  private let temporary: TemporaryStore
+  private let context: ObjectContext
+  private let ann: Pupil
+  private let bea: Tutor
+
+  init() async throws {
+    temporary = try await TemporaryStore(
+      Schema {
+        Entity(Pupil.self)
+        Entity(Tutor.self)
+      })
+    let context = temporary.store.makeContext()
+    self.context = context
+    ann = context.insert(Pupil.self) { ($0.name, $0.photo) = ("Ann", Data([1, 2])) }
+    bea = context.insert(Tutor.self) { $0.name = "Bea" }
+    bea.friend = ann
+    try context.save()
+  }
+
+  @Test func `a value by its name is that of the property`() throws {
+    let name: String = ann["name"]
+    #expect(name == ann.name && ann["age"] as Int == 30 && ann["nick"] as String? == nil)
+    #expect(
+      ann["mood"] as Temper == .calm && ann["mood"] as String == "calm"
+        && ann["photo"] as Data? == Data([1, 2]))
+    #expect(bea["pay"] as Decimal == 10 && bea["name"] as String == "Bea")
+    #expect(try ann.value("joined") == .real(7) && bea.value("friend") == .integer(ann.id.rowID))
+    ann["age"] = 31
+    ann["nick"] = "A"
+    ann["mood"] = Temper.wild
+    bea["pay"] = 12
+    try bea.set("name", to: "Beatrice")
+    try bea.set("place", toStored: .text("{\"city\":\"Bari\"}"))
+    #expect(ann.age == 31 && ann.nick == "A" && ann.mood == .wild && bea.pay == 12 && bea.name == "Beatrice")
+    #expect(bea.place.city == "Bari" && ann.hasChanges && ann.managedObjectContext === context)
+    ann["nick"] = String?.none
+    try context.save()
+    let other = temporary.store.makeContext()
+    let read = try other.fetch(Tutor.self).one()
+    #expect(read.pay == 12 && read.place.city == "Bari" && read.friend?.age == 31 && read.friend?.nick == nil)
+    #expect(context.faultErrors.isEmpty)
+  }
+
+  @Test func `an object is copied without its class`() throws {
+    let copy = context.insert(Tutor.self)
+    let attributes = try #require(bea.entityDescription?.attributes)
+    #expect(attributes.map(\.name).contains("pay") && attributes.map(\.name).contains("name"))
+    for attribute in attributes { try copy.set(attribute.name, toStored: bea.value(attribute.name)) }
+    try context.save()
+    for attribute in attributes { #expect(try copy.value(attribute.name) == bea.value(attribute.name)) }
+  }
+
+  private func error(_ body: () throws -> Void) -> String {
+    do { try body() } catch { return "\(error)" }
+    return "none"
+  }
+
+  @Test func `wrong names, types and values are errors, and change nothing`() throws {
+    #expect(error { _ = try ann.value("nmae") }.contains("name"))
+    #expect(error { try ann.set("pay", to: 3) }.contains("pay"))
+    #expect(error { try ann.set("age", to: "x") }.contains("string is not a value of type int"))
+    #expect(
+      error { try ann.set("mood", to: "angry") }.contains("the property of the class has no such value"))
+    #expect(error { try ann.set("place", toStored: .text("{}")) }.contains("no such value"))
+    #expect(error { try ann.set("age", toStored: .text("x")) } != "none")
+    #expect(error { try ann.set("friend", to: 3) }.contains("use the property of the class"))
+    #expect(
+      error { _ = try ann.value("friends") }.contains("use the property")
+        || error { _ = try ann.value("friends") }.contains("with the property"))
+    #expect(!ann.hasChanges && context.faultErrors.isEmpty)
+    ann["mood"] = "angry"
+    #expect(throws: (any Error).self) { try context.save() }
+    context.rollback()
+    ann["nothing"] = 3
+    #expect(ann["nothing"] as Int == 0 && !context.faultErrors.isEmpty)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(ann.mood == .calm)
+  }
+
+  @Test func `an object without a context or a row is an error and no trap`() throws {
+    let stray = Pupil()
+    #expect(stray.entityDescription == nil && stray.managedObjectContext == nil)
+    #expect(stray.committedValues.isEmpty && stray.changedValues.isEmpty)
+    #expect(error { _ = try stray.value("name") }.contains("Pupil") && stray["name"] as String == "")
+    #expect(error { try stray.set("name", to: "x") } != "none")
+    context.delete(bea)
+    try context.save()
+    #expect(error { try bea.set("name", to: "x") } != "none")
+    var lost: Pupil?
+    do {
+      let short = temporary.store.makeContext()
+      lost = try short.fetch(Pupil.self).includingSubentities(false).one()
+    }
+    #expect(lost?.managedObjectContext == nil && lost?.entityDescription == nil)
+    #expect(error { try lost?.set("name", to: "x") } != "none")
+  }
+
+  @Test func `committed values are those of the row, and changed values those to be saved`() throws {
+    let other = temporary.store.makeContext()
+    let read = try other.fetch(Pupil.self).where("name == 'Ann'").one()
+    #expect(read.committedValues["photo"] == nil)
+    _ = read.photo
+    read.age = 40
+    #expect(read.committedValues["age"] == 30 && read.changedValues == ["age": 40])
+    #expect(read.committedValues["photo"] == .blob(Data([1, 2])) && read.committedValues["friend"] == .null)
+    let new = other.insert(Pupil.self) { $0.name = "new" }
+    #expect(new.committedValues.isEmpty && new.changedValues["name"] == "new")
+    try other.save()
+    #expect(
+      read.committedValues["age"] == 40 && read.changedValues.isEmpty && new.committedValues["name"] == "new")
+    other.refresh(read)
+    #expect(read.isFault && read.committedValues["age"] == 40 && !read.isFault)
+  }
+
+  // MARK: The objects of a context
+
+  @Test func `a context lists its objects and those with changes`() throws {
+    let context = temporary.store.makeContext()
+    let all = try context.fetch(Pupil.self).sorted(by: \.id).all()
+    #expect(Set(context.registeredObjects) == Set(all) && context.insertedObjects.isEmpty)
+    let new = context.insert(Pupil.self) { $0.name = "new" }
+    let gone = context.insert(Pupil.self) { $0.name = "gone" }
+    context.delete(gone)
+    all[0].age = 5
+    context.delete(all[1])
+    #expect(context.insertedObjects == [new] && context.updatedObjects == [all[0]])
+    #expect(context.deletedObjects == [all[1]] && context.registeredObjects.contains(new))
+    try context.save()
+    #expect(
+      context.insertedObjects.isEmpty && context.updatedObjects.isEmpty && context.deletedObjects.isEmpty)
+  }
+
+  @Test func `an object with an id is a fault, and several are read by one query`() async throws {
+    let album = try await TemporaryStore(orderedModel)
+    let ids = try await album.store.write { context in
+      (0..<50).map { key in context.insert(Song.self) { $0.key = key }.id }
+    }
+    let context = album.store.makeContext()
+    let fault = try context.object(with: ids[3])
+    #expect(
+      fault.isFault && context.statistics.queries == 0 && fault.key == 3 && context.statistics.queries == 1)
+    #expect(try context.object(with: ids[3]) === fault)
+    let wanted = [ids[7], ids[3], ids[7], ObjectID<Song>(rowID: 5_000), ids[49]]
+    let found = try context.objects(with: wanted)
+    #expect(found.map(\.key) == [7, 3, 7, 49] && found[1] === fault && context.statistics.queries == 2)
+    let missing = try context.object(with: ObjectID<Song>(rowID: 5_000))
+    #expect(throws: StoreError.self) { try missing.load() }
+    #expect(throws: StoreError.self) { try context.object(with: ObjectID<Song>(rowID: 5_000)) }
+    #expect(throws: StoreError.self) { try context.object(with: ObjectID<Song>(rowID: -3)) }
+    #expect(throws: StoreError.self) { try context.object(with: ObjectID<Song>(rowID: 0)) }
+    #expect(throws: StoreError.self) { try context.object(with: ann.id) }
+    context.delete(fault)
+    #expect(throws: StoreError.self) { try context.object(with: ids[3]) }
+    #expect(try context.objects(with: wanted).map(\.key) == [7, 7, 49])
+    let new = context.insert(Song.self) { $0.key = 100 }
+    #expect(try context.object(with: new.id) === new && context.objects(with: [new.id]) == [new])
+    #expect(try context.objects(with: [ObjectID<Song>]()).isEmpty)
+    #expect(throws: StoreError.self) { try album.store.makeContext().object(with: new.id) }
+  }
+
+  @Test func `ids of another entity of a hierarchy find nothing`() throws {
+    let context = temporary.store.makeContext()
+    let id = ObjectID<Tutor>(rowID: ann.id.rowID)
+    #expect(throws: StoreError.self) { try context.object(with: id) }
+    #expect(try context.objects(with: [id, bea.id]).map(\.name) == ["Bea"])
+    #expect(try context.object(with: ObjectID<Pupil>(rowID: bea.id.rowID)) is Tutor)
+  }
+}
