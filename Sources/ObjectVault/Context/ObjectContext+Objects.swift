@@ -28,6 +28,7 @@ extension ObjectContext {
   /// whose row is read when its first property is.
   ///
   /// ```swift
+  /// let id = try await store.read { try $0.fetch(User.self).one().id }
   /// let owner = try context.object(with: id)
   /// context.insert(Item.self) { $0.owner = owner }
   /// ```

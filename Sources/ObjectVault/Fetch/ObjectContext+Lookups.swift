@@ -4,6 +4,7 @@ extension ObjectContext {
   /// Returns the objects with some ids, in the order of the ids. One query reads their rows.
   ///
   /// ```swift
+  /// let ids = try await store.read { try $0.fetch(Item.self).ids() }
   /// let items = try context.objects(with: ids)
   /// ```
   /// - Parameter ids: The ids, each as often as wanted.
