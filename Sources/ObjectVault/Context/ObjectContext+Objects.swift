@@ -14,8 +14,8 @@ extension ObjectContext {
   /// ``pendingChanges`` contains everything that is not committed.
   public var insertedObjects: [ManagedObject] { pending.inserted.filter { $0.state == .inserted } }
 
-  /// The saved objects whose attributes or to-ones were written since the last ``save()``, also if a value
-  /// was replaced by an equal one. The links of many-to-manys are in ``pendingChanges``.
+  /// The saved objects of which attributes or to-ones were changed since the last ``save()``, also if they
+  /// were changed back. The links of many-to-manys are in ``pendingChanges``.
   public var updatedObjects: [ManagedObject] {
     pending.updated.filter { $0.state == .loaded && $0.overlay != nil }
   }

@@ -38,6 +38,7 @@ struct JSONSample {
   ) throws(JSONSampleError) {
     (type, self.stored, self.read) = (Swift.type(of: keyPath).valueType, stored, read)
     self.names = names
+    guard type is any AttributeValue.Type else { throw JSONSampleError(path: shown, reason: .otherType) }
     try verify(shown)
   }
 
@@ -86,6 +87,13 @@ struct JSONSample {
       throw JSONSampleError(path: path, reason: isKnown ? .renamed : .absent)
     }
     let attribute = type as? any AttributeValue.Type
+    // A computed property may depend on other parts.
+    let all = json.changed
+    if let value = read(.text(all.text)), let other = all.part(at: names[...]),
+      JSONTree(encoding: value) != other
+    {
+      throw JSONSampleError(path: path, reason: .renamed)
+    }
     let others = attribute?.jsonSamples ?? [part.changed, part]
     var isProven = false
     for other in others where !other.isNull {
@@ -117,6 +125,8 @@ struct JSONElement {
 /// A key path that does not lead to a part of JSON whose key is known.
 struct JSONSampleError: Error, CustomStringConvertible {
   enum Reason {
+    /// The type of the part is no type of attributes.
+    case otherType
     case computed, absent, renamed, encoded
     /// The value is no array or dictionary in JSON.
     case noCollection
@@ -133,6 +143,9 @@ struct JSONSampleError: Error, CustomStringConvertible {
     case .encoded:
       "\(path) is encoded in another form than an attribute of its type is stored in; compare it in a text, with "
         + "the value that the JSON has"
+    case .otherType:
+      "\(path) has a type that is no type of attributes, and cannot be sorted, selected or grouped by; conform it to "
+        + "AttributeValue"
     case .noCollection: "\(path) is no array or dictionary in JSON, so it has no elements there"
     case .renamed:
       "\(path) is computed, or has another key in JSON; name the part by its key in a text, such as \"settings.theme == 'dark'\""

@@ -31,7 +31,7 @@ enum KeyPathResolver {
   static func resolve(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
     switch resolveValue(keyPath, root: root) {
     case .success(let names) where names.withoutType.count < names.count:
-      return .failure(KeyPathError(path: keyPath, root: root, problem: .computed([names[0]])))
+      return .failure(KeyPathError(path: keyPath, root: root, problem: .insideJSON(names)))
     case .failure(let error):
       guard case .part(_, let names) = error.problem else { return .failure(error) }
       return .failure(KeyPathError(path: keyPath, root: root, problem: .computed(names)))
@@ -188,6 +188,8 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case computed([String])
     /// The path contains a `!` after a to-one, or returns a value where a to-one is nil.
     case unwrapped([String])
+    /// The path leads to a part of JSON, and a property is wanted.
+    case insideJSON([String])
     /// The path leads to a part of JSON whose key is not known.
     case part(JSONSampleError, of: [String])
   }
@@ -208,6 +210,9 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
   var description: String {
     switch problem {
     case .part(let error, _): error.description
+    case .insideJSON(let names):
+      "\(root).\(names.shownPath) is a part of a JSON attribute, and only a property is possible here; such a part can be "
+        + "compared, sorted by, selected and grouped by"
     case .otherRoot: "\(text) does not begin at \(root)"
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"

@@ -83,10 +83,11 @@ extension FetchBuilder {
     if isRequest, ids.contains(where: \.isTemporary), request.parameters.failure == nil {
       request.parameters.failure = ObjectRequest<Object>.newObject(request.entityName)
     }
-    if let fetch = self as? Fetch<Object>, request.parameters.failure == nil,
-      let stranger = ids.first(where: { !$0.isTemporary && !fetch.context.mark.admits($0.store) })
-    {
-      request.parameters.failure = .idOfAnotherStore(entity: "\(Object.self)", rowID: stranger.rowID)
+    let stores = Set(ids.lazy.filter { !$0.isTemporary && $0.store.isKnown }.map(\.store))
+    if let store = stores.first { request.parameters.storeOfOrder = store }
+    if stores.count > 1, request.parameters.failure == nil {
+      request.parameters.failure = .predicate(
+        PredicateError("the ids whose order it has are of several stores", entity: request.entityName))
     }
     request.parameters.sort.append(
       SortKey(value: .position(.objectID, ids.map(\.rowID)), nilIsGreatest: true))

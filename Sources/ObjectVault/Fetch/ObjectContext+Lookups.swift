@@ -12,8 +12,11 @@ extension ObjectContext {
   /// - Throws: ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``;
   ///   ``SQLError``.
   public func objects<Object: ManagedObject>(with ids: [ObjectID<Object>]) throws -> [Object] {
-    let rows = try ids.compactMap { id in
-      try id.isTemporary ? temporaryRow(id.rowID, id.store) : mark.row(of: id)
+    let map = entity(of: Object.self).map { maps[$0.index] }
+    let rows = try ids.compactMap { id -> Int64? in
+      guard id.isTemporary else { return try mark.row(of: id) }
+      // As for one id: a temporary id is known until the object is saved.
+      return temporaryRow(id.rowID, id.store).flatMap { map?.find($0) == nil ? nil : $0 }
     }
     let fetch = fetch(Object.self)
     // The rows are read once, however often an id occurs.

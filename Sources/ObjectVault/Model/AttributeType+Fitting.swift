@@ -58,6 +58,12 @@ extension AttributeType {
     case .text(let text): if isStoredAsText, isForm(text) { return value }
     case .blob: if traits.storage == .blob { return value }
     }
+    if self == .json, case .text = value {
+      throw UnstorableValue(
+        description:
+          "the text is not in the form in which JSON is stored: without white space between its parts and "
+          + "without escaped slashes, with the keys of each object in order")
+    }
     throw UnstorableValue(description: "\(value.kind) that was given is not of type \(rawValue)")
   }
 }

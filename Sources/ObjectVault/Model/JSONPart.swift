@@ -38,8 +38,9 @@ struct JSONPath: Hashable {
   static func name(ofKey key: String) -> String { Schema.isIdentifier(key) ? key : "['\(key)']" }
 
   private static func steps(_ name: String) -> [Step] {
-    if name.hasPrefix("['"), name.hasSuffix("']"), name.utf8.count > 3 {
-      return [.key(String(name.dropFirst(2).dropLast(2)))]
+    // By bytes: a quote and a combining character after it are one Character.
+    if name.utf8.starts(with: "['".utf8), name.utf8.suffix(2).elementsEqual("']".utf8), name.utf8.count > 3 {
+      return [.key(String(decoding: name.utf8.dropFirst(2).dropLast(2), as: UTF8.self))]
     }
     guard name.hasSuffix("]"), let bracket = name.firstIndex(of: "[") else { return [.key(name)] }
     let key = name[..<bracket]

@@ -51,6 +51,7 @@ extension ManagedObject {
   private func read<Value: AttributeValue>(_ name: String) throws(StoreError) -> Value {
     // A prototype, which finds the property of a key path, has no values by name.
     if extras?.recording != nil { return Value.placeholder }
+    if let value = lastValue(name).flatMap({ Value(stored: $0) }) { return value }
     let (slot, attribute) = try attribute(name)
     host?.reads?(nameOfEntity, name, rowID)
     guard attribute.type.reads(as: Value.attributeType) else {
@@ -81,6 +82,7 @@ extension ManagedObject {
   ///   that was created by its own initializer, and for a to-one without a column when the context no
   ///   longer exists; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
+    if let value = lastValue(name) { return value }
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(
@@ -174,6 +176,16 @@ extension ManagedObject {
   private func accepted(_ value: SQLValue, _ slot: Int) throws(UnstorableValue) -> SQLValue {
     guard !value.isNull, let reader = origin?.slots[slot].reader, !reader.reads(value) else { return value }
     throw UnstorableValue(description: "the property of the class has no such value")
+  }
+
+  /// Returns the value that an attribute of a class had when the object's context was released, as the
+  /// property returns it; nil while the object is in a context, and for a value that is not in memory.
+  private func lastValue(_ name: String) -> SQLValue? {
+    guard origin == nil, hasRow,
+      let property = ClassDescription.of(type(of: self)).properties.first(where: { $0.name == name }),
+      case .attribute = property.kind, let cell = packedCell(property.slot), !cell.isAbsent
+    else { return nil }
+    return cell.value
   }
 
   // MARK: Names

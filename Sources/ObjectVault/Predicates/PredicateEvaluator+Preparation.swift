@@ -74,10 +74,15 @@ struct PredicatePreparation {
     let (left, right) = typed(left, comparedWith: right)
     if comparison == .matches { return .matches(operand(left), operand(right), options, run) }
     let (a, b) = (type(left), type(right))
-    let (first, second) = (
+    // Whether a value is nil does not depend on what is ignored.
+    let options = isNil(left) || isNil(right) ? [] : options
+    var (first, second) = (
       folded(fitting(numbered(operand(left), against: right), of: a, to: b), options),
       folded(fitting(numbered(operand(right), against: left), of: b, to: a), options)
     )
+    if case .order = comparison.entry.meaning {
+      (first, second) = (ranked(first, of: left), ranked(second, of: right))
+    }
     if comparison == .like, case .value(.text(let pattern)) = second {
       return .like(first, LikePattern(pattern))
     }
@@ -166,6 +171,17 @@ struct PredicatePreparation {
       return (.cast(Set(names)), name, entity)
     case .type: return nil
     }
+  }
+
+  private func isNil(_ operand: PredicateOperand) -> Bool { constant(operand)?.stored.isNull == true }
+
+  /// Returns an operand that is compared as less or greater: an id as the number by which ids are sorted.
+  private func ranked(_ operand: Operand, of source: PredicateOperand) -> Operand {
+    if case .id = operand { return .numberOfID(operand) }
+    guard let value = constant(source), value.entity != nil, case .integer(let id) = value.stored else {
+      return operand
+    }
+    return .value(.integer(IDOrder.rank(id)))
   }
 
   /// Returns the operand. An id that is compared with a number, and not with an object, becomes a number.

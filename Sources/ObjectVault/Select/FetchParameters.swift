@@ -20,6 +20,8 @@ struct FetchParameters: Sendable {
   var includesSubentities = true
   /// Whether the rows that ``Connection/withPendingRows(_:_:)`` sets are excluded.
   var excludesPending = false
+  /// The store of the ids whose order the sort has.
+  var storeOfOrder = StoreFingerprint.unknown
   /// The error of an invalid key path, which the fetch throws when it runs.
   var failure: StoreError?
 

@@ -97,6 +97,7 @@ extension PredicateCompiler {
     case .count: return "count(\(sql))"
     case .countDistinct: return "count(DISTINCT \(sql))"
     case .minimum, .maximum:
+      try checkOrder(operand)
       guard !operand.isObject || operand.isID else {
         throw failure(
           "\(operand.name) is an object, and has no minimum and maximum; use the id or an attribute")

@@ -10,9 +10,9 @@ extension PredicateCompiler {
     let label = "\(end.entity.name).\(part.shown)"
     guard let type = part.type else {
       throw failure(
-        "\(label) is a part of JSON, whose type is not known here; compare it with a value, or write "
-          + "CAST(\(part.shown), 'String'); to sort, select or group, use a key path, such as \\.settings.theme",
-        at: place)
+        "\(label) is a part of JSON, whose type is not known here; in a condition, compare it with a value, or write "
+          + "CAST(\(part.shown), 'String') for its type; a sort, a value and a group need a key path, such as "
+          + "\\.settings.theme", at: place)
     }
     let path = SQL.bound(.text(JSONPath.text(of: part.names)))
     let column = end.entity.slot(named: part.attribute).flatMap { end.entity.slots[$0].columnName }
@@ -20,6 +20,12 @@ extension PredicateCompiler {
     return CompiledOperand(
       sql: "vault_json(\(alias: end.alias).\(column), \(path), \(literal: type.rawValue))", type: type,
       needs: end.needs, height: 1, place: place, label: .other(label))
+  }
+
+  /// Checks that a value has an order, which a structure or an array in JSON has not.
+  func checkOrder(_ value: CompiledOperand) throws {
+    guard value.type == .json, !value.isColumn else { return }
+    throw failure("\(value.name) is a structure or an array in JSON, which has no order", at: value.place)
   }
 
   /// Returns two operands of a comparison. A part of JSON without a type gets the type of the other operand.

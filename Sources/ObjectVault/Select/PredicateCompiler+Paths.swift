@@ -2,6 +2,7 @@
 // PredicateCompiler+Calculations.
 
 internal import CipherSQLite
+private import Foundation
 
 /// An operand in SQL, with its type and other facts.
 struct CompiledOperand {
@@ -51,6 +52,19 @@ struct CompiledOperand {
   var kind: String {
     guard let type else { return "nil" }
     return isObject ? "an object" : ("aeiou".contains(type.rawValue.prefix(1)) ? "an " : "a ") + type.rawValue
+  }
+}
+
+/// The list of ids that was packed last: all pages of an order need the same one.
+private enum PackedOrder {
+  private static let last = Locked<(ids: [Int64], bytes: Data)?>(nil)
+
+  static func packed(_ ids: [Int64]) -> Data {
+    // Two copies of one array are equal at once.
+    if let last = last.withLock({ $0 }), last.ids == ids { return last.bytes }
+    let bytes = RowPositions.packed(ids)
+    last.withLock { $0 = (ids, bytes) }
+    return bytes
   }
 }
 
@@ -110,7 +124,7 @@ extension PredicateCompiler {
     }
     dependsOnConstants()
     return CompiledOperand(
-      sql: "vault_position(\(operand.sql), \(SQL.bound(.blob(RowPositions.packed(ids)))))", type: .int,
+      sql: "vault_position(\(operand.sql), \(SQL.bound(.blob(PackedOrder.packed(ids)))))", type: .int,
       needs: operand.needs, height: operand.height + 1, place: operand.place, label: .other("a position"))
   }
 

@@ -170,6 +170,7 @@ struct PredicateCompiler {
   mutating func order(_ key: SortKey, _ value: CompiledOperand) throws
     -> [SelectStatement.Term]
   {
+    try checkOrder(value)
     let sql = ordered(try collated(value, key.options) ?? folded(value, key.options))
     let term = SelectStatement.Term(expression: sql, isDescending: key.isDescending)
     guard key.nilIsGreatest else { return [term] }

@@ -8,6 +8,12 @@ extension StoreFingerprint {
   /// - Throws: ``StoreError/predicate(_:)`` when a constant of the request is an id of another store.
   func check(_ request: FetchParameters, on entity: EntityMapping) throws {
     guard isKnown else { return }
+    guard admits(request.storeOfOrder) else {
+      throw StoreError.predicate(
+        PredicateError(
+          "the ids whose order it has are of another store; fetch the objects in this store",
+          entity: entity.name))
+    }
     let computed = request.sort.filter { $0.value.names == nil }.map {
       FetchCondition(node: .comparison($0.value, .equal, .value(.null), []))
     }

@@ -215,6 +215,22 @@ import Testing
     }
   }
 
+  @Test func `nil and new objects are compared in memory as in the file`() throws {
+    for number in 0..<4 { context.insert(Book.self) { ($0.title, $0.year) = ("\(number)", number) } }
+    try context.save()
+    let books = context.fetch(Book.self)
+    for isPending in [false, true] {
+      if isPending { try books.all().forEach { $0.rating = 1 } }
+      #expect(
+        try books.where("year ==[c] NULL").count() == 0 && books.where("year !=[cd] %@", nil).count() == 4)
+      #expect(try books.where("author ==[c] NULL").count() == 4)
+    }
+    let new = context.insert(Book.self) { ($0.title, $0.year) = ("new", 10) }
+    let last = context.insert(Book.self) { ($0.title, $0.year) = ("last", 11) }
+    #expect(try Set(books.where("id < %@", new).all().map(\.year)) == [0, 1, 2, 3])
+    #expect(try books.where("id > %@", new).all() == [last] && books.where("id >= %@", new).count() == 2)
+  }
+
   @Test func `a cursor is of the order that its page has`() throws {
     for title in ["a", "b", "c", "d"] { context.insert(Book.self) { $0.title = title } }
     try context.save()

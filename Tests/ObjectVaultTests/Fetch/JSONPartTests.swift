@@ -44,6 +44,7 @@ private struct Settings: Codable, Equatable, AttributeValue {
   var level = Level.low
   var half = 0.5
   var full = 0.5
+  var big: UInt64 = 1
   var note: String? = "n"
   var missing: String?
   static var placeholder: Settings { Settings() }
@@ -52,6 +53,7 @@ private struct Settings: Codable, Equatable, AttributeValue {
     case theme, look, size, tags, sizes, limits, isDark, opened, price, other, missing, link, matrix, blob,
       level
     case note = "the note"
+    case big
     case half = "full"
     case full = "half"
   }
@@ -76,6 +78,11 @@ private final class Document: ManagedObject {
   @Attribute var rank: Int
   @Attribute var lines: Lines
   var shown: Settings { old ?? settings }
+  var tinted: Settings {
+    var copy = settings
+    if copy.isDark { copy.theme = "zzz" }
+    return copy
+  }
   var corrected: Settings {
     var copy = settings
     if copy.theme.isEmpty { copy.theme = "none" }
@@ -105,7 +112,7 @@ private final class Folder: ManagedObject {
       width: number - 3, height: Double(number) / 4, label: number % 3 == 0 ? nil : "l\(number)")
     settings.tags = (0..<number % 4).map { "t\($0)" }
     settings.sizes = (0..<number % 3).map { Size(width: $0 + number) }
-    settings.limits = number % 2 == 0 ? ["x": number, "a.b[0]'": 7] : [:]
+    settings.limits = number % 2 == 0 ? ["x": number, "a.b[0]'": 7, "\u{301}x": 3] : [:]
     settings.isDark = number % 4 == 1
     settings.opened = number % 5 == 0 ? nil : Date(timeIntervalSinceReferenceDate: Double(number) * 0.1)
     settings.price = Decimal(number) / 10
@@ -193,6 +200,7 @@ private final class Folder: ManagedObject {
     ("lines[0] == 'l0'", { $0.lines.first == "l0" }), ("lines[SIZE] > 1", { $0.lines.count > 1 }),
     ("settings.level == 'low'", { $0.settings.level == .low }),
     ("settings.limits.x >= 6", { ($0.settings.limits["x"] ?? -1) >= 6 }),
+    ("settings.limits['\\u0301x'] == 3", { $0.settings.limits["\u{301}x"] == 3 }),
     ("settings.limits['a.b[0]\\''] == 7", { $0.settings.limits["a.b[0]'"] == 7 }),
     ("settings['the note'] == nil", { $0.settings.note == nil }),
     ("settings['the note'] == 'n3'", { $0.settings.note == "n3" }),
@@ -418,7 +426,7 @@ private final class Folder: ManagedObject {
     #expect(
       message { _ = try $0.fetch(Document.self).sorted(by: \.settings.missing).all() }.contains(
         "\\Document.settings.missing in JSON is not known"))
-    for path in [\Document.shown.theme, \.corrected.theme, \.settings.theme.capitalized] {
+    for path in [\Document.shown.theme, \.corrected.theme, \.tinted.theme, \.settings.theme.capitalized] {
       #expect(message { _ = try $0.fetch(Document.self).sorted(by: path).all() } != "no error", "\(path)")
     }
     #expect(
@@ -435,6 +443,6 @@ private final class Folder: ManagedObject {
     #expect(message { _ = try $0.fetch(Document.self).where("name.x == 'a'").all() }.contains("has no x"))
     #expect(
       message { _ = try $0.fetch(Document.self).only(\.settings.theme).all() }.contains(
-        "computes a value from settings"))
+        "settings.theme is a part of a JSON attribute"))
   }
 }

@@ -95,6 +95,7 @@ private final class Tutor: Pupil {
       error { try ann.set("mood", to: "angry") }.contains("the property of the class has no such value"))
     #expect(error { try ann.set("place", toStored: .text("{}")) }.contains("no such value"))
     #expect(error { try ann.set("age", toStored: .text("x")) } != "none")
+    #expect(error { try ann.set("place", toStored: .text("{ \"city\":\"x\"}")) }.contains("white space"))
     #expect(error { try ann.set("friend", to: 3) }.contains("use the property of the class"))
     #expect(
       error { _ = try ann.value("friends") }.contains("use the property")
@@ -124,6 +125,8 @@ private final class Tutor: Pupil {
       lost = try short.fetch(Pupil.self).includingSubentities(false).one()
     }
     #expect(lost?.managedObjectContext == nil && lost?.entityDescription == nil)
+    let kept = lost?["name"] as String?
+    #expect(try lost?.name == "Ann" && kept == "Ann" && lost?.value("name") == "Ann")
     #expect(error { try lost?.set("name", to: "x") } != "none")
   }
 
@@ -188,6 +191,9 @@ private final class Tutor: Pupil {
     #expect(try context.object(with: new.id) === new && context.objects(with: [new.id]) == [new])
     #expect(try context.objects(with: [ObjectID<Song>]()).isEmpty)
     #expect(throws: StoreError.self) { try album.store.makeContext().object(with: new.id) }
+    let former = new.id
+    try context.save()
+    #expect(try context.existing(former) == nil && context.objects(with: [former]).isEmpty)
   }
 
   @Test func `ids of another entity of a hierarchy find nothing`() throws {

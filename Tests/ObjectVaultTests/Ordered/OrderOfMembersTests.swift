@@ -80,6 +80,8 @@ import Testing
     let other = try await TemporaryStore(orderedModel)
     let id = try await other.store.write { context in context.insert(Song.self) { $0.key = 1 }.id }
     #expect(throws: StoreError.self) { try context.fetch(Song.self).sorted(byOrderOf: [id]).all() }
+    let strange = context.fetch(Song.request.sorted(byOrderOf: [id]))
+    #expect(throws: StoreError.self) { try strange.ids() }
     let new = context.insert(Song.self)
     #expect(throws: StoreError.self) { try context.fetch(Song.request.sorted(byOrderOf: [new])).all() }
     #expect(try context.fetch(Song.self).sorted(byOrderOf: [new]).first() === new)
