@@ -88,11 +88,9 @@ struct JSONSample {
     }
     let attribute = type as? any AttributeValue.Type
     // A computed property may depend on other parts.
-    let all = json.changed
-    if let value = read(.text(all.text)), let other = all.part(at: names[...]),
-      JSONTree(encoding: value) != other
-    {
-      throw JSONSampleError(path: path, reason: .renamed)
+    for other in json.variants(limit: 64) {
+      guard other.part(at: names[...]) == part, let value = read(.text(other.text)) else { continue }
+      if JSONTree(encoding: value) != part { throw JSONSampleError(path: path, reason: .renamed) }
     }
     let others = attribute?.jsonSamples ?? [part.changed, part]
     var isProven = false
@@ -230,6 +228,31 @@ fileprivate indirect enum JSONTree: Equatable {
     case .leaf(let text) where text.hasPrefix("\""): return .leaf("\"\(text.dropFirst().dropLast())B\"")
     case .leaf(let text): return Int(text).map { .leaf("\($0 == 1 ? 2 : 1)") } ?? self
     }
+  }
+
+  /// Returns copies in each of which one leaf has another value.
+  func variants(limit: Int) -> [JSONTree] {
+    var found: [JSONTree] = []
+    switch self {
+    case .leaf: found = changed == self ? [] : [changed]
+    case .array(let parts):
+      for (index, part) in parts.enumerated() where found.count < limit {
+        found += part.variants(limit: limit - found.count).map { other in
+          var copy = parts
+          copy[index] = other
+          return .array(copy)
+        }
+      }
+    case .object(let parts):
+      for (key, part) in parts where found.count < limit {
+        found += part.variants(limit: limit - found.count).map { other in
+          var copy = parts
+          copy[key] = other
+          return .object(copy)
+        }
+      }
+    }
+    return found
   }
 
   func part(at names: ArraySlice<String>) -> JSONTree? {
