@@ -93,7 +93,7 @@ extension DynamicObject {
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the property is not such a
   ///   relationship, or the object is not of its destination;
   ///   ``StoreError/foreignObject(entity:property:)`` if the object belongs to another context or to
-  ///   none, or is deleted; the errors of ``set(_:to:)`` for either object.
+  ///   none, or is deleted; the errors of ``ManagedObject/set(_:to:)`` for either object.
   public func set(_ name: String, toOne object: DynamicObject?) throws {
     let relationship = try relationship(name, isToMany: false)
     try requireChangeable(name)
