@@ -33,8 +33,8 @@ extension ObjectContext {
   /// context.insert(Item.self) { $0.owner = owner }
   /// ```
   ///
-  /// Use it to refer to an object that is known to exist; ``existing(_:)->Object?`` finds out whether it does.
-  /// If the entity has subentities, the row is read at once, because it determines the class.
+  /// Use it to refer to an object that is known to exist; ``existing(_:)->Object?`` finds out whether it
+  /// does. If the entity has subentities, the row is read at once, because it determines the class.
   /// - Parameter id: The id of the object.
   /// - Returns: The object.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` for an object that is deleted, for a temporary id
