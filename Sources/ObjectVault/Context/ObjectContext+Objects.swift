@@ -45,10 +45,10 @@ extension ObjectContext {
     if !entity.isInHierarchy, !id.isTemporary {
       let row = try mark.row(of: id)
       let map = maps[entity.index]
-      if row > 0, map.find(row) == nil, promised(map, row) == nil, let fault = map.add(row) as? Object {
+      let known = map.find(row) ?? promised(map, row)
+      if known == nil ? row > 0 : known?.state == .fault, let fault = (known ?? map.add(row)) as? Object {
         return fault
       }
-      if let known = map.find(row) as? Object, known.state == .fault { return known }
     }
     guard let found = try existing(id) else {
       throw StoreError.objectGone(entity: entity.name, rowID: id.rowID)

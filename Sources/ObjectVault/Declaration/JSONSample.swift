@@ -50,7 +50,7 @@ struct JSONSample {
     }
     var next = self
     let before = read
-    next.read = { before($0).flatMap(unwrapped).flatMap { property(keyPath, of: $0) } }
+    next.read = { before($0).flatMap(unwrapped).flatMap { valueOfKeyPath(keyPath, in: $0) } }
     next.names.append(name)
     next.type = Swift.type(of: keyPath).valueType
     try next.verify(text)
@@ -62,7 +62,7 @@ struct JSONSample {
   /// - Throws: `JSONSampleError` for a value that is no array or dictionary in JSON, such as data.
   func element(_ element: JSONElement) throws(JSONSampleError) -> JSONSample {
     if case .text(let text) = stored, case .leaf? = JSONTree(text: text)?.part(at: names[...]) {
-      throw JSONSampleError(path: names.joined(separator: "."), reason: .noCollection)
+      throw JSONSampleError(path: names.shownPath, reason: .noCollection)
     }
     var next = self
     let before = read
@@ -170,7 +170,7 @@ func unwrapped(_ value: Any) -> Any? {
   return optional.content.flatMap(unwrapped)
 }
 
-private func property(_ keyPath: AnyKeyPath, of value: Any) -> Any? {
+private func valueOfKeyPath(_ keyPath: AnyKeyPath, in value: Any) -> Any? {
   func read(_ value: some Any) -> Any? { value[keyPath: keyPath] }
   return read(value)
 }

@@ -102,7 +102,7 @@ enum KeyPathResolver {
     guard !names.isEmpty, names.allSatisfy({ Schema.isIdentifier($0) }) else { return nil }
     var isComputed = false
     do throws(JSONSampleError) {
-      let shown = "\\\(root).\((recording.names + names).joined(separator: "."))"
+      let shown = "\\\(root).\((recording.names + names).shownPath)"
       let sample = try JSONSample(
         verifying: keyPath, names: Array(names), shown: shown, stored: stored
       ) { json in

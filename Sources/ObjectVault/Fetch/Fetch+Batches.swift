@@ -154,23 +154,12 @@ struct BatchReader<Object: ManagedObject> {
   private func range(to highest: Int64) throws -> [Object] {
     // What the loop changes was returned before; what it deletes is left out.
     var batch = fetch.includingPending(false).sorted(byPath: "id").limit(size)
-    batch.request.parameters.add(BatchTemplate.condition(after: last, to: highest))
+    // All batches have one shape, so the statement is compiled once.
+    let id = PredicateOperand.objectID
+    let bound = { (id: Int64) in PredicateOperand.value(PredicateValue(type: .int, stored: .integer(id))) }
+    batch = batch.where(
+      .and([.comparison(id, .greater, bound(last), []), .comparison(id, .lessOrEqual, bound(highest), [])]))
     return try batch.all()
-  }
-}
-
-/// The condition of batches. All batches share a template, so that the statement is compiled once.
-private enum BatchTemplate {
-  private static let shared = PredicateTemplate(
-    node: .and([
-      .comparison(.path(PropertyPath(["id"])), .greater, .captured(0), []),
-      .comparison(.path(PropertyPath(["id"])), .lessOrEqual, .captured(1), []),
-    ]), keyPaths: [])
-
-  static func condition(after id: Int64, to highest: Int64) -> FetchCondition {
-    FetchCondition(
-      node: shared.node, template: shared,
-      values: [id, highest].map { PredicateValue(type: .int, stored: .integer($0)) })
   }
 }
 

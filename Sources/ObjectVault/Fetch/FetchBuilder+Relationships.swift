@@ -26,7 +26,7 @@ extension FetchBuilder {
     if object?.isNew == true, Self.self == ObjectRequest<Object>.self {
       throw ObjectRequest<Object>.newObject(request.entityName)
     }
-    try require(path, equals: object?.predicateValue() ?? .null, isNew: object?.isNew == true)
+    try require(path, equals: object?.predicateValue() ?? .null)
     return self
   }
 
@@ -39,7 +39,7 @@ extension FetchBuilder {
   public consuming func `where`<Target: ManagedObject>(
     _ path: KeyPath<Object, Target?>, equals id: ObjectID<Target>
   ) throws -> Self {
-    try require(path, equals: id.predicateValue(), isNew: false)
+    try require(path, equals: id.predicateValue())
     return self
   }
 
@@ -94,11 +94,10 @@ extension FetchBuilder {
   }
 
   private mutating func require(
-    _ path: PartialKeyPath<Object>, equals value: PredicateValue, isNew: Bool
+    _ path: PartialKeyPath<Object>, equals value: PredicateValue
   ) throws {
     let names = PropertyPath(try path.propertyNames)
     request.parameters.add(
-      FetchCondition(
-        node: .comparison(.path(names), .equal, .value(value), []), refersToNewObjects: isNew))
+      FetchCondition(checking: .comparison(.path(names), .equal, .value(value), [])))
   }
 }

@@ -1,7 +1,7 @@
 // Evaluation of a predicate in memory. It is pure, and has the same meaning as the SQL that
 // PredicateCompiler makes: both use the folder Values for calculations, numbers, folding and patterns.
 //   +Preparation   makes the evaluated form of a node     +Comparisons   compares two values
-//   EvaluatedOrder   sorts
+//   +JSON   finds the types of parts of JSON              EvaluatedOrder   sorts
 //
 // The only errors are those of regular expressions (`failure`): the node was accepted by the compiler, and
 // is no deeper than `check()` allows.
