@@ -180,6 +180,28 @@ public final class ConnectionPool: Sendable {
     }
   }
 
+  /// Runs `body` with a reader, in one snapshot of the file, on the calling thread.
+  /// - Throws: As ``withReader(_:)``.
+  package func readAndWait<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    try withReader { connection in try connection.transaction(.deferred) { try body(connection) } }
+  }
+
+  /// Runs `body` with the writer in one transaction, on the calling thread, and calls `committed` after it.
+  /// - Parameters:
+  ///   - body: Uses the connection during the call only.
+  ///   - committed: Called after the commit, before the next write begins.
+  /// - Throws: As ``withWriter(_:)``; ``SQLError/busy(file:waitedSeconds:holders:)`` when another process
+  ///   keeps the lock longer than the busy timeout.
+  package func writeAndWait<Result>(
+    _ body: (Connection) throws -> Result, committed: () -> Void
+  ) throws -> Result {
+    try withWriter { connection in
+      let result = try connection.transaction(.immediate) { try body(connection) }
+      committed()
+      return result
+    }
+  }
+
   /// Whether the caller runs inside a write of this pool.
   public var isInsideWrite: Bool { writerQueue.isInside }
 

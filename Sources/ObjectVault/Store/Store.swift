@@ -135,14 +135,8 @@ public final class Store: Sendable {
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
-    return try await pool.read { [core, pool] connection in
-      // Another model may use the same names for other data, which would then be misread.
-      try core.checkGeneration(connection)
-      let context = ObjectContext(core: core, access: .reading(connection, beside: pool))
-      let result = try body(context)
-      if let error = context.faultErrors.first { throw error }
-      return result
-    }
+    let work = ReadingWork(core: core, pool: pool)
+    return try await pool.read { try work.run(on: $0, body) }
   }
 
   /// Runs `body` with a context in one transaction. The changes are saved and committed when `body`
@@ -165,28 +159,17 @@ public final class Store: Sendable {
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
-    let (core, pool) = (core, pool)
-    let work = WritingWork()
+    let (pool, work) = (pool, WritingWork(core: core, pool: pool))
     do {
-      let result = try await pool.write { connection in
-        try core.beginWriting(connection)
-        let context = ObjectContext(
-          core: core,
-          access: .writing(connection, committed: pool, isRecording: core.feed.isHeard))
-        work.context = context
-        let result = try body(context)
-        try context.saveBeforeCommit()
-        if let error = context.faultErrors.first { throw error }
-        return result
+      let result = try await pool.write {
+        try work.run(on: $0, body)
       } committed: {
-        core.reservedIDs.commit()
-        work.context?.publishTransaction()
+        work.publish()
       }
-      work.context = nil
+      work.end()
       return result
     } catch {
-      // Saves inside the body have updated the objects, but the transaction was rolled back.
-      work.context?.abandon()
+      work.abandon()
       throw error
     }
   }
@@ -300,7 +283,3 @@ extension Connection {
     return findings
   }
 }
-
-// Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by
-// the task that waited for the end of the write.
-private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }
