@@ -1,4 +1,5 @@
-// vault_meta: facts about the store itself, one row each. All SQL that names the table is in this file.
+// vault_meta: facts about the store itself, and the values of the app about it, one row each. All SQL that
+// names the table is in this file.
 
 internal import CipherSQLite
 
@@ -60,13 +61,7 @@ package struct MetaTable {
   private static let valueSQL = "SELECT value FROM vault_meta WHERE key = ?"
 
   /// Returns all entries that this release reads.
-  func values() throws -> [Entry: SQLValue] {
-    var values: [Entry: SQLValue] = [:]
-    for row in try connection.rows("SELECT key, value FROM vault_meta") {
-      if let key = row.first?.string, let entry = Entry(rawValue: key) { values[entry] = row.last }
-    }
-    return values
-  }
+  func values() throws -> [Entry: SQLValue] { try values(of: Entry.allCases) }
 
   /// Returns the values of the given entries; entries without a row are omitted.
   func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
@@ -90,5 +85,35 @@ package struct MetaTable {
   func writeIfMissing(_ entry: Entry, _ value: SQLValue) throws {
     try connection.execute(
       "INSERT OR IGNORE INTO vault_meta (key, value) VALUES (?, ?)", [.text(entry.rawValue), value])
+  }
+
+  // MARK: Values of the app
+
+  /// The start of the keys of the app's values. No key of ``Entry`` contains a period, and releases ignore
+  /// keys that they do not know.
+  private static let appPrefix = "app."
+
+  /// Returns a value of the app, or nil when it has no row.
+  func appValue(_ name: String) throws -> SQLValue? {
+    try connection.value(sql: Self.valueSQL, [.text(Self.appPrefix + name)])
+  }
+
+  /// Writes a value of the app; NULL removes it.
+  func setAppValue(_ name: String, to value: SQLValue) throws {
+    let key = Self.appPrefix + name
+    if value.isNull {
+      try connection.execute("DELETE FROM vault_meta WHERE key = ?", [.text(key)])
+    } else {
+      try connection.execute(
+        "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
+    }
+  }
+
+  /// Returns the names of the app's values.
+  func appNames() throws -> [String] {
+    // The slash follows the period.
+    try connection.rows("SELECT key FROM vault_meta WHERE key >= 'app.' AND key < 'app/'").compactMap {
+      ($0.first?.string?.dropFirst(Self.appPrefix.count)).map(String.init)
+    }
   }
 }

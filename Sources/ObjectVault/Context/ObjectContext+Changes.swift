@@ -37,7 +37,7 @@ extension ObjectContext {
       object.overlay = nil
       object.state = .invalid
     }
-    deniedDeletions = DeniedDeletions()
+    (deniedDeletions, pendingMetadata) = (DeniedDeletions(), PendingMetadata())
     changePending { $0.clear() }
   }
 

@@ -3,7 +3,8 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Writes all changes in one transaction: new rows, changed columns, links, deletions.
+  /// Writes all changes in one transaction: new rows, changed columns, links, deletions, and the values of
+  /// ``metadata``.
   ///
   /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` a save is a
   /// savepoint of the surrounding transaction.
@@ -55,7 +56,7 @@ extension ObjectContext {
       try keepAssignedIDs()
       // Pending changes that cancel each other out are cleared, too.
       if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
-      return
+      return try saveMetadata(isLast: isLast)
     }
     guard canWrite else { throw StoreError.readOnlyContext }
     // Read once: a listener that is added meanwhile is notified from the next save on.
@@ -88,6 +89,29 @@ extension ObjectContext {
         publish(writer.record)
       }
     }
+    didSaveMetadata(isLast: isLast)
+  }
+
+  /// Writes the values about the store, if they are all that has changed.
+  private func saveMetadata(isLast: Bool) throws {
+    guard !pendingMetadata.values.isEmpty else { return }
+    switch access {
+    case .reading(let connection, _), .writing(let connection, _, _):
+      try connection.savepoint { try pendingMetadata.write(on: connection) }
+    case .pooled(let pool):
+      try pool.withWriter { connection in
+        try connection.transaction(.immediate) {
+          try core.beginWriting(connection)
+          try pendingMetadata.write(on: connection)
+        }
+        core.reservedIDs.commit()
+      }
+    }
+    didSaveMetadata(isLast: isLast)
+  }
+
+  private func didSaveMetadata(isLast: Bool) {
+    pendingMetadata.didWrite(isCommitted: isLast || access.writer == nil)
   }
 
   /// Plans and writes the changes. Objects in memory are unchanged on return.
@@ -102,6 +126,7 @@ extension ObjectContext {
     let writer = SaveWriter(
       try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
     try writer.write(reservedIDs: reservedIDs, isLast: isLast)
+    try pendingMetadata.write(on: connection)
     return writer
   }
 
@@ -130,6 +155,7 @@ extension ObjectContext {
     invalidateMissingRows(pending.updated + pending.deleted)
     for object in pending.touched { object.toMany.forEach { $0.forget() } }
     do { try keepAssignedIDs() } catch { note(error) }
+    pendingMetadata.values = [:]
     changePending { $0.clear() }
   }
 

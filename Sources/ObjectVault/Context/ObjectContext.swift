@@ -10,6 +10,7 @@
 // - ObjectContext+PendingChanges: the changes of a save, as a value
 // - ObjectContext+Dynamic: objects of stores without classes
 // - ObjectContext+SQL: queries and changes in SQL
+// - StoreMetadata: small values about the store
 // - ObjectContext+QueryLimit: limits the number of queries
 // - ObjectContext+ContextlessErrors: the handler for errors of objects without a context
 
@@ -30,6 +31,9 @@ public final class ObjectContext: ObjectHost {
   // Unchecked exclusivity, here and below: each insertion and lookup changes these. None is passed inout
   // to code that calls back into the context: pages and collections of objects make no calls.
   @safe @exclusivity(unchecked) var single = SingleReads()
+
+  /// The values about the store that the next save writes.
+  var pendingMetadata = PendingMetadata()
 
   /// Buffers that are kept between reads of single rows.
   struct SingleReads {
@@ -156,7 +160,10 @@ public final class ObjectContext: ObjectHost {
 
   /// Whether there is anything to save. Inside ``Store/write(_:)``: whether anything is uncommitted,
   /// including what a ``save()`` has written to the file.
-  public var hasChanges: Bool { pending.isLive || !written.rows.isEmpty }
+  public var hasChanges: Bool {
+    pending.isLive || !written.rows.isEmpty || !pendingMetadata.values.isEmpty
+      || pendingMetadata.isUncommitted
+  }
 
   // MARK: Making and deleting
 

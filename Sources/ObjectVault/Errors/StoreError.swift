@@ -41,6 +41,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case foreignObject(entity: String, property: String)
   /// An id belongs to an object of another store.
   case idOfAnotherStore(entity: String, rowID: Int64)
+  /// A value of ``ObjectContext/metadata`` was set as another type than it was read as; `expected` is the
+  /// type that was requested.
+  case metadataUnreadable(name: String, expected: String)
   /// Objects break the schema's rules; nothing was saved.
   case validation([ValidationFailure])
   /// Another writer has changed or deleted a row that is changed here, or has changed a row that is
@@ -228,6 +231,9 @@ extension StoreError: CustomStringConvertible {
     case .idOfAnotherStore(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and refers to another object "
         + "here. Find the object in this store by its values."
+    case .metadataUnreadable(let name, let expected):
+      "The metadata \"\(legible(shortened(name)))\" has a value that is not a valid \(expected). Read it as "
+        + "the type that it was set as, or set it again."
     case .validation(let failures):
       "Nothing was saved: "
         + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
