@@ -41,6 +41,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case foreignObject(entity: String, property: String)
   /// An id belongs to an object of another store.
   case idOfAnotherStore(entity: String, rowID: Int64)
+  /// A URI does not name an object: it has another form than ``ObjectID/uri``, or names another entity.
+  case uriRefused(uri: String, reason: String)
   /// A value of ``ObjectContext/metadata`` was set as another type than it was read as; `expected` is the
   /// type that was requested.
   case metadataUnreadable(name: String, expected: String)
@@ -231,6 +233,7 @@ extension StoreError: CustomStringConvertible {
     case .idOfAnotherStore(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and refers to another object "
         + "here. Find the object in this store by its values."
+    case .uriRefused(let uri, let reason): ended("The URI \(legible(shortened(uri))) \(reason)")
     case .metadataUnreadable(let name, let expected):
       "The metadata \"\(legible(shortened(name)))\" has a value that is not a valid \(expected). Read it as "
         + "the type that it was set as, or set it again."

@@ -40,6 +40,15 @@ private import Synchronization
 
   var isKnown: Bool { word != 0 }
 
+  /// The number of hexadecimal digits of a fingerprint.
+  static let digits = 16
+
+  /// The fingerprint as hexadecimal digits.
+  var hexadecimal: String {
+    let text = String(word, radix: 16)
+    return String(repeating: "0", count: Self.digits - text.utf8.count) + text
+  }
+
   // @inlinable for the reason given at ObjectContext.existing(_:).
   /// Returns whether an id with the other fingerprint may belong to this store: both are equal, or one is
   /// not known.
