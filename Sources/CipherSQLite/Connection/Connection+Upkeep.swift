@@ -101,6 +101,29 @@ extension Connection {
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction.
   public func vacuum() throws { try execute("VACUUM") }
 
+  /// Rebuilds the file as ``vacuum()`` does, in WAL mode, and returns the free pages to the file system.
+  /// - Parameter progress: Called with the number of pages done and in total, where each page counts twice:
+  ///   written to the log, and copied to the file. Called from another thread while pages are written. What
+  ///   it throws stops the work.
+  /// - Throws: As ``vacuum()``; ``SQLError/diskFull(file:)``; what `progress` throws. The file is unchanged
+  ///   then.
+  package func vacuum(progress: @escaping (Int, Int) throws -> Void) throws {
+    // Otherwise the rewritten file would be appended to what is in the log already.
+    _ = try? checkpoint(.truncate)
+    let count = try value("PRAGMA page_count")?.int64 ?? 0
+    let pages = Int(max(0, count - (try value("PRAGMA freelist_count")?.int64 ?? 0)))
+    try progress(0, pages * 2)
+    let growth = GrowthMonitor(
+      file.log, pageBytes: unlocked.profile.pageBytes + 24, pages: pages, report: progress,
+      onError: { [interruptor] in interruptor.interrupt() })
+    let result = Result { try vacuum() }
+    if let thrown = growth.stop(), case .failure = result { throw thrown }
+    try result.get()
+    // If a reader prevents this, a later checkpoint shrinks the file.
+    _ = try? checkpoint(.truncate)
+    try? progress(pages * 2, pages * 2)
+  }
+
   /// Returns free pages to the file system, in a file with `auto_vacuum = INCREMENTAL`.
   /// - Parameter pages: The largest number of pages; 0 for all.
   /// - Throws: ``SQLError``.

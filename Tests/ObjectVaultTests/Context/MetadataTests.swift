@@ -166,6 +166,7 @@ import Testing
     let (copy, plain) = (folder.url.appendingPathComponent("c"), folder.url.appendingPathComponent("p"))
     try await store.backup(to: copy)
     try await store.exportPlaintext(to: plain)
+    try await store.vacuum()
     try await store.rekey(to: childKeys.second)
     try await store.rekey(to: testKey)
     store.close()
