@@ -138,6 +138,9 @@ do {
   case "inspect": inspect(url.path)
   case "make-files": try makeFiles(url.path)
   case "exit": try exitAtWork(url.path)
+  case "temporary-hold": try await holdTemporaryStores()
+  case "temporary-fail": try await failAtTemporaryStore()
+  case "hold": try await holdStore(url)
   default: exit(64)
   }
 } catch {

@@ -100,6 +100,47 @@ public let cipherShell: String? = {
     .compactMap { $0 }.first { FileManager.default.isExecutableFile(atPath: $0) }
 }()
 
+/// A `test-child` that works step by step: the parent reads its lines, and sends it lines.
+public final class SteppedChild {
+  private let process = Process()
+  private let (input, output) = (Pipe(), Pipe())
+
+  /// Starts the child.
+  public init(_ mode: String, _ path: String = "-", environment: [String: String] = [:]) throws {
+    process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
+    process.arguments = [mode, path]
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+    (process.standardInput, process.standardOutput) = (input, output)
+    try process.run()
+  }
+
+  /// Reads the next line; nil at the end of the output.
+  public func line() throws -> String? {
+    var line = Data()
+    while let byte = try output.fileHandleForReading.readNext(1).first {
+      if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+      line.append(byte)
+    }
+    return nil
+  }
+
+  /// Sends an empty line.
+  public func proceed() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
+
+  /// Kills the child, and waits for its end.
+  public func killNow() {
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// Waits for the end of the child.
+  /// - Returns: Its exit code.
+  public func end() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+}
+
 /// The path of an executable that was built with the tests; its name if there is none.
 public func builtExecutable(_ name: String) -> String {
   // The test bundle is beside the executables.

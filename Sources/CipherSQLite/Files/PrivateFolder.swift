@@ -1,11 +1,11 @@
-// A private folder for files that a process builds temporarily. If a process is killed, the next process
-// that makes a folder of the same kind removes the folder that was left.
+// A private folder for files that a process needs temporarily. If a process is killed, the next process
+// that makes a folder of the same kind in the same place removes the folder that was left.
 
 private import Foundation
 
-/// A folder of this process, of mode 0700, in the system's folder for temporary files. It is deleted with
-/// this object.
-package final class PrivateFolder {
+/// A folder of this process, of mode 0700, by default in the system's folder for temporary files. It is
+/// deleted with this object, or earlier by ``remove()``.
+package final class PrivateFolder: Sendable {
   /// The purpose of a folder, by which leftover folders are recognized.
   package struct Kind: Sendable {
     /// The start of its name; six random characters follow.
@@ -35,27 +35,56 @@ package final class PrivateFolder {
   /// Descriptor of the lock file: its lock marks the folder as in use, until the descriptor is closed or
   /// this process ends.
   private let guardian: Int32
+  private let isRemoved = Locked(false)
+
+  /// The folder of a file system in memory in which this user may create files; nil if there is none. On
+  /// Linux it is the folder of POSIX shared memory.
+  package static var memory: String? {
+    #if os(Linux)
+      let folder = "/dev/shm"
+      let isUsable = unsafe access(folder, W_OK | X_OK) == 0 && FileStatus(folder)?.isDirectory ?? false
+      return isUsable ? folder : nil
+    #else
+      return nil
+    #endif
+  }
 
   /// Creates a folder, and removes leftover folders of the same kind.
-  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/permissionDenied(file:)``,
+  /// - Parameters:
+  ///   - kind: What the folder is for.
+  ///   - parent: The folder in which it is created; by default the system's folder for temporary files.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderNotWritable(folder:)``,
   ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``; `CancellationError` when
   ///   the process is ending.
-  package init(_ kind: Kind) throws {
-    let parent = NSTemporaryDirectory()
-    guard FileStatus(parent) != nil else {
+  package init(_ kind: Kind, in parent: String = NSTemporaryDirectory()) throws {
+    let parent = parent.hasSuffix("/") && parent != "/" ? String(parent.dropLast()) : parent
+    var status = stat()
+    let isThere = unsafe stat(parent, &status) == 0
+    guard isThere, status.st_mode & S_IFMT == S_IFDIR else {
       throw SQLError.pathUnusable(
         file: parent,
-        reason: "it is the folder for temporary files and does not exist; set TMPDIR to choose another")
+        reason: "it is the folder for temporary files and \(isThere ? "is not a folder" : "does not exist"); "
+          + "set TMPDIR to choose another")
     }
     Self.sweep(parent, kind)
     self.kind = kind
-    (path, guardian) = try Self.make(kind, in: parent)
+    do { (path, guardian) = try Self.make(kind, in: parent) } catch SQLError.permissionDenied {
+      throw SQLError.folderNotWritable(folder: parent)
+    }
   }
 
-  deinit {
+  deinit { remove() }
+
+  /// Deletes the folder and its files. Further calls do nothing.
+  package func remove() {
+    let isFirst = isRemoved.withLock { isRemoved in
+      defer { isRemoved = true }
+      return !isRemoved
+    }
+    guard isFirst else { return }
     Self.remove(path, kind)
     Temporaries.unregister(path)
-    if guardian >= 0 { close(guardian) }
+    close(guardian)
   }
 
   /// Creates a folder and locks it.

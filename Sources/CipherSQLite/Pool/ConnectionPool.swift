@@ -31,6 +31,9 @@ public final class ConnectionPool: Sendable {
     /// Receives the tables that have statistics, and their columns in which most rows are NULL: when the
     /// pool is opened, and when it has checked the statistics.
     package var onNilColumns: @Sendable (TableStatistics.NilColumns) -> Void = { _ in }
+    /// The folder of a file that exists only as long as the pool: it is removed when the pool is closed or
+    /// released.
+    package var folder: PrivateFolder?
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -140,9 +143,23 @@ public final class ConnectionPool: Sendable {
     onWriterQueue {
       if !writer.isClosed { refreshStatistics(isClosing: true) }
       writer.isClosed = true
-      writer.connection?.close()
-      writer.connection = nil
+      closeWriter()
+      configuration.folder?.remove()
     }
+  }
+
+  deinit {
+    guard let folder = configuration.folder else { return }
+    // Connections close by themselves, but the engine may use the file when it closes the last one.
+    readers.close()
+    closeWriter()
+    folder.remove()
+  }
+
+  /// Closes the writing connection. Called on the writer's queue, or by the deinitializer.
+  func closeWriter() {
+    writer.connection?.close()
+    writer.connection = nil
   }
 
   // MARK: Blocking calls

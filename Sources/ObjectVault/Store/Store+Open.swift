@@ -140,10 +140,12 @@ extension Store {
   }
 
   static func pool(
-    _ file: DatabasePath, key: UnlockedKey, configuration: Configuration, for core: StoreCore
+    _ file: DatabasePath, key: UnlockedKey, configuration: Configuration, for core: StoreCore,
+    in folder: PrivateFolder? = nil
   ) throws -> ConnectionPool {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
+    pool.folder = folder
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync

@@ -14,8 +14,10 @@ struct StoreOpening: Sendable {
   private let progress: Progress?
   /// The maximum amount of work for the steps; nil for no limit.
   private let limit: MigrationLimit?
+  /// The folder that is removed with the store; nil if the store stays.
+  private let folder: PrivateFolder?
   /// Cancels the opening.
-  let stop = CancellableRun()
+  let stop: CancellableRun
   private let checksums: [String]?
   /// The steps; nil if the checksums may be sufficient, or if the store carries the steps.
   private let steps: MigrationSet?
@@ -25,14 +27,15 @@ struct StoreOpening: Sendable {
   ///   known.
   init(
     _ url: URL, schema: Schema, migrations: Store.Migrations, configuration: Store.Configuration,
-    progress: Progress?, limit: MigrationLimit? = nil
+    progress: Progress?, limit: MigrationLimit? = nil, in folder: PrivateFolder? = nil,
+    stop: CancellableRun = CancellableRun()
   ) throws {
     mapping = try SchemaMapping(schema)
     classes = try EntityClasses(mapping)
     if migrations.areCarried { try schema.requireNoRenamingDoubt(file: url.filePath) }
     checksums = migrations.checksums
     steps = checksums == nil && !migrations.areCarried ? try migrations.agreed(with: schema) : nil
-    self.limit = limit
+    (self.limit, self.folder, self.stop) = (limit, folder, stop)
     (self.url, self.migrations, self.configuration, self.progress) = (
       url, migrations, configuration, progress
     )
@@ -78,7 +81,8 @@ struct StoreOpening: Sendable {
     defer { opened.connection.close() }
     let core = Store.core(
       file, mapping: mapping, classes: classes, storeState: opened.storeState, configuration: configuration)
-    let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
+    let pool = try Store.pool(
+      file, key: opened.key, configuration: configuration, for: core, in: folder)
     countOpening(opened, in: pool, of: file)
     do {
       try Store.sortFoldedIndexes(

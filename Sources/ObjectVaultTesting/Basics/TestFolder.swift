@@ -1,5 +1,6 @@
 // A folder for one test, which is removed with the last reference to it.
 
+internal import CipherSQLite
 package import Foundation
 
 /// A folder that is removed when the value is released.
@@ -9,10 +10,9 @@ package final class TestFolder: Sendable {
   /// Creates the folder.
   /// - Parameter isInMemory: Whether it is created in a memory file system, if the system has one.
   package init(isInMemory: Bool = false) throws {
-    let memory = "/dev/shm"
+    let memory = isInMemory ? PrivateFolder.memory : nil
     let parent =
-      isInMemory && FileManager.default.isWritableFile(atPath: memory)
-      ? URL(fileURLWithPath: memory, isDirectory: true) : FileManager.default.temporaryDirectory
+      memory.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? FileManager.default.temporaryDirectory
     url = parent.appendingPathComponent("vault-test-\(UUID().uuidString)", isDirectory: true)
     try FileManager.default.createDirectory(
       at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
