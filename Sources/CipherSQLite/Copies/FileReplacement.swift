@@ -184,10 +184,6 @@ final class FileReplacement {
   /// that file open. It has no name any more.
   private func finish(_ aside: RenamedLogs) {
     aside.remove()
-    let open = unsafe connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file
-    guard let open = unsafe open, let write = unsafe open.pointee.pMethods?.pointee.xWrite else { return }
-    let zeros = [UInt8](repeating: 0, count: 1024)
-    // An error is ignored: no path leads to this file any more.
-    _ = unsafe write(open, zeros, Int32(zeros.count), 0)
+    unsafe overwriteBeginning(of: connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file)
   }
 }

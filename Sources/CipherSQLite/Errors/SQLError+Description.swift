@@ -125,8 +125,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): this journal names a file that does not belong to it, and SQLite would delete that file. "
         + "Find out where the journal comes from, and move it away."
     case .notReplaceable(let file, let kind):
-      "\(file): this is \(kind) and not a store, so it is not replaced. Give the store's path, or move the "
-        + "file away."
+      "\(file): this is \(kind) and not a store, so it is left as it is. Give the store's path, or move "
+        + "the file away."
     case .interruptedWrite(let file):
       "\(file): a process died during a transaction, which must be rolled back first. "
         + "Open the file once for writing, with its -journal beside it."

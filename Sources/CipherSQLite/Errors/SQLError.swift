@@ -106,7 +106,7 @@ public enum SQLError: Error, Equatable, Sendable {
   case companionUnusable(file: String, kind: String)
   /// The journal names a file that does not belong to it. The engine would delete that file.
   case journalNamesAnother(file: String)
-  /// The file that was to be replaced is not a store.
+  /// The file that was to be replaced or deleted is not a store.
   case notReplaceable(file: String, kind: String)
   /// The file was opened for reading only, but a process that died within a transaction has left a
   /// journal, which must be rolled back first.

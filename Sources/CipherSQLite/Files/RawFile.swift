@@ -89,6 +89,9 @@ private import Foundation
     _ = unsafe file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
   }
 
+  /// Overwrites the beginning of a file that has no name any more, for processes that still have it open.
+  borrowing func overwriteBeginning() { unsafe CipherSQLite.overwriteBeginning(of: file) }
+
   /// Opens the file that is at the path, with a lock on it. If another process puts a new file there
   /// meanwhile, that file is opened instead.
   /// - Throws: As ``open(_:forWriting:)`` and ``lock(_:of:seconds:)``; ``SQLError/fileReplaced(file:)``
@@ -138,6 +141,14 @@ func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   }
   // A journal that is not open yet has no functions.
   return unsafe code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
+}
+
+/// Overwrites the beginning of a file, so that a process that still has it open gets an error instead of
+/// outdated data. An error is ignored: no path leads to the file any more.
+func overwriteBeginning(of file: UnsafeMutablePointer<sqlite3_file>?) {
+  guard let file = unsafe file, let write = unsafe file.pointee.pMethods?.pointee.xWrite else { return }
+  let zeros = [UInt8](repeating: 0, count: 1024)
+  _ = unsafe write(file, zeros, Int32(zeros.count), 0)
 }
 
 /// Whether the path of an open file now refers to another file, or to none.

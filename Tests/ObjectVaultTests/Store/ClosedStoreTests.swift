@@ -34,13 +34,22 @@ import Testing
       try await store.exportPlaintext(to: temporary.folder.url.appending(path: "c"))
     }
     await #expect(throws: closed) { try await store.apply(changes) }
+    await #expect(throws: closed) { try await store.vacuum() }
+    await #expect(throws: closed) { try await store.destroy() }
+    await #expect(throws: closed) { _ = try await store.metadata("a", as: Int.self) }
+    func wait() {
+      #expect(throws: closed) { try store.readAndWait { _ in } }
+      #expect(throws: closed) { try store.writeAndWait { _ in } }
+    }
+    wait()
     var told = 0
     for await _ in feed { told += 1 }
     for await _ in store.changes() { told += 1 }
     #expect(told == 0)
     let tried: Set<String> = [
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
-      "makeContext", "outdatedStatistics", "updateStatistics",
+      "makeContext", "outdatedStatistics", "updateStatistics", "vacuum", "destroy", "metadata", "readAndWait",
+      "writeAndWait",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])

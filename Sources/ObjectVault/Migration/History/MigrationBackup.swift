@@ -82,6 +82,15 @@ package enum MigrationBackup {
     Leftovers.sweep(file.folder, names) { isCopy($0, of: file, suffix: unfinished) }
   }
 
+  /// Removes all copies of a store that is being deleted. Files that only have such a name, and copies that
+  /// a process has open, stay.
+  static func removeAll(of file: DatabasePath) {
+    for name in Leftovers.names(in: file.folder) where name.hasPrefix(file.name + ".v") {
+      if isCopy(name, of: file, suffix: ""), file.isOriginal(of: name) { file.removeUnused(name) }
+    }
+    removeUnfinished(of: file)
+  }
+
   /// Whether a name is that of a copy: the store's name, `.v` with the version, the time, and a number if
   /// several copies were made in one second.
   private static func isCopy(_ name: String, of file: DatabasePath, suffix: String) -> Bool {

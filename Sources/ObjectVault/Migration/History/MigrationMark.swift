@@ -159,4 +159,11 @@ package enum MigrationLeavings {
   package static func remove(of file: DatabasePath) {
     MigrationMark.removingStale(file.path) { MigrationBackup.removeUnfinished(of: file) }
   }
+
+  /// Removes everything that migrations keep beside a store that is being deleted: the mark, and the copies
+  /// from before steps. The caller has an exclusive lock on the store.
+  package static func removeAll(of file: DatabasePath) {
+    MigrationMark.removingStale(file.path) {}
+    MigrationBackup.removeAll(of: file)
+  }
 }
