@@ -60,14 +60,19 @@ package struct MetaTable {
   // A constant text: an interpolated `SQL` value would be built for each transaction.
   private static let valueSQL = "SELECT value FROM vault_meta WHERE key = ?"
 
-  /// Returns all entries that this release reads.
-  func values() throws -> [Entry: SQLValue] { try values(of: Entry.allCases) }
+  /// Returns all entries that this release reads. It scans the table, so that it works even if the table's
+  /// index is damaged; the values of other rows are not read.
+  func values() throws -> [Entry: SQLValue] {
+    try values(of: Entry.allCases, where: "+key")
+  }
 
   /// Returns the values of the given entries; entries without a row are omitted.
-  func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
+  func values(of entries: [Entry]) throws -> [Entry: SQLValue] { try values(of: entries, where: "key") }
+
+  private func values(of entries: [Entry], where key: SQL) throws -> [Entry: SQLValue] {
     let keys = SQL.joined(entries.map { entry -> SQL in "\(entry.rawValue)" })
     var values: [Entry: SQLValue] = [:]
-    for row in try connection.rows("SELECT key, value FROM vault_meta WHERE key IN (\(keys))") {
+    for row in try connection.rows("SELECT key, value FROM vault_meta WHERE \(key) IN (\(keys))") {
       if let key = row.first?.string, let entry = Entry(rawValue: key) { values[entry] = row.last }
     }
     return values
