@@ -16,8 +16,12 @@ extern _Thread_local int32_t vault_slot_counter __attribute__((tls_model("initia
 /// Returns the value of this thread's slot counter, and increments the counter.
 static inline int32_t vault_next_slot(void) { return vault_slot_counter++; }
 
-/// Resets this thread's slot counter to 0.
-static inline void vault_reset_slots(void) { vault_slot_counter = 0; }
+/// Resets this thread's slot counter to 0, and returns its former value.
+static inline int32_t vault_reset_slots(void) {
+  int32_t counter = vault_slot_counter;
+  vault_slot_counter = 0;
+  return counter;
+}
 
 /// Sets this thread's slot counter to 65536. From there on, property wrappers record their declarations.
 static inline void vault_start_recording(void) { vault_slot_counter = 0x10000; }
@@ -40,12 +44,13 @@ typedef struct {
   const uint16_t *places;
 } vault_making;
 
-/// Begins the creation of an object, whose wrappers count from 0. The thread may be creating another
-/// object, one of whose properties creates this one. Returns the progress of that creation, for
+/// Begins the creation of an object by the library. Its wrappers count from -65536, of which they keep the
+/// lower 16 bits; those of an object that the program creates count from 0. The thread may be creating
+/// another object, one of whose properties creates this one. Returns the progress of that creation, for
 /// `vault_end_object`.
 static inline vault_making vault_begin_object(void) {
   vault_making outer = {vault_slot_counter, vault_slot_places};
-  vault_slot_counter = 0;
+  vault_slot_counter = -0x10000;
   return outer;
 }
 

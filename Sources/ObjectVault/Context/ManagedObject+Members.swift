@@ -20,7 +20,7 @@ extension Persistable where Self: ManagedObject {
   public func add<Members: RelatedMembers>(
     _ object: Members.Member, to path: ReferenceWritableKeyPath<Self, Members>
   ) {
-    change(path) { $0.addMember(object, $1) }
+    change(path, object, isAdded: true) { $0.addMember(object, $1) }
   }
 
   /// Removes an object from a to-many, in a time that does not depend on the number of members.
@@ -35,18 +35,21 @@ extension Persistable where Self: ManagedObject {
   public func remove<Members: RelatedMembers>(
     _ object: Members.Member, from path: ReferenceWritableKeyPath<Self, Members>
   ) {
-    change(path) { $0.removeMember(object, $1) }
+    change(path, object, isAdded: false) { $0.removeMember(object, $1) }
   }
 
   private func change(
-    _ path: PartialKeyPath<Self>, _ body: (ManagedObject, RelationshipMapping) -> Void
+    _ path: PartialKeyPath<Self>, _ object: ManagedObject, isAdded: Bool,
+    _ body: (ManagedObject, RelationshipMapping) -> Void
   ) {
     switch KeyPathResolver.resolve(path, root: Self.self) {
     case .success(let names):
       let properties = ClassDescription.of(Self.self).properties
-      guard names.count == 1, let slot = properties.first(where: { $0.name == names[0] })?.slot,
-        let (relationship, _) = related(slot)
-      else { return }
+      guard names.count == 1, let slot = properties.first(where: { $0.name == names[0] })?.slot else {
+        return
+      }
+      if isDraft { return changeDraft(object, slot, isAdded: isAdded) }
+      guard let (relationship, _) = related(slot) else { return }
       body(self, relationship)
     case .failure(let error):
       context?.note(StoreError.predicate(PredicateError(error.description, entity: "\(Self.self)")))

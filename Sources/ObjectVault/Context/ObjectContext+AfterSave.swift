@@ -24,7 +24,8 @@ extension ObjectContext {
     for (entity, objects) in plan.inserted {
       let map = maps[entity.index]
       objects.forEachUnretained { object in
-        adopt(object, of: entity, by: plan, version: RowVersions.first, packer: &packer)
+        let version = plan.revived.isEmpty ? nil : plan.revived[object]
+        adopt(object, of: entity, by: plan, version: version ?? RowVersions.first, packer: &packer)
         settle(object, in: map, by: plan)
       }
     }
@@ -87,7 +88,7 @@ extension ObjectContext {
     map.remove(object.rowID, object)
     let temporary = object.rowID
     object.rowID = plan.ids.final(temporary)
-    settledIDs.add(object.rowID, for: temporary)
+    if temporary < 0 { settledIDs.add(object.rowID, for: temporary) }
     map.insert(object, for: object.rowID)
     object.state = .loaded
   }

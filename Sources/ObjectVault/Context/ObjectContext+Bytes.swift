@@ -99,7 +99,7 @@ extension ObjectContext {
   ///   - count: The number of bytes of the new value.
   ///   - body: Writes all bytes to the stream. What it leaves out is zero. If it throws, nothing is changed.
   /// - Throws: ``StoreError/unsavedChanges`` while the context has unsaved changes; `CancellationError`, as
-  ///   soon as the stream is used after the task was cancelled; ``StoreError/conflict(_:)`` if the row was
+  ///   soon as the stream is used after the task was cancelled; ``StoreError/conflicts(_:)`` if the row was
   ///   changed after the object was read, until the object is refreshed;
   ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/propertyMisused(entity:property:reason:)`` for
   ///   other properties, for objects of another context, for an attribute in an index, in a migration step,
@@ -223,10 +223,11 @@ private struct BytesPlace {
     guard found != object.rowVersion else {
       return misused("was not written: a trigger of the file has refused the change without an error")
     }
-    return .conflict(
+    return .conflicts([
       Conflict(
         entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion, storedVersion: found,
-        properties: [name]))
+        properties: [name])
+    ])
   }
 
   /// Reads the value of a row; returns nil if it is NULL.

@@ -38,6 +38,7 @@ extension ObjectContext {
       object.state = .invalid
     }
     (deniedDeletions, pendingMetadata) = (DeniedDeletions(), PendingMetadata())
+    undoes?.removeAll()
     changePending { $0.clear() }
   }
 
@@ -61,6 +62,8 @@ extension ObjectContext {
   func didWrite(_ object: ManagedObject, isFirst: Bool) {
     index.wake(object)
     if isFirst, object.isRegistered { pending.didChangeAgain() }
+    hookRun?.didChange(object)
+    undoes?.didChange()
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     pending.didChange(object)
@@ -115,6 +118,7 @@ extension ObjectContext {
     -> Bool
   {
     guard let target else { return true }
+    if target.isDraft { insertDrafts([target]) }
     let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
     if target.context === self, isUsable { return true }
     let entity = owner.entity ?? relationship.owner
@@ -129,6 +133,11 @@ extension ObjectContext {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
     pending.didLink(source, to: target, in: join.table, isAdded: isAdded, isKnown: isKnown)
+    if let undoes {
+      undoes.recorder?.didLink(
+        UndoGroup.Link(owner: owner, member: member, relationship: relationship, isAdded: isAdded))
+      undoes.didChange()
+    }
   }
 
   func discard(_ object: ManagedObject) {
@@ -143,6 +152,7 @@ extension ObjectContext {
 
   /// Runs `body` with a connection to read from.
   package func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    defer { awake() }
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
       try run?.check()
@@ -159,6 +169,7 @@ extension ObjectContext {
     guard case .pooled(let pool) = access, snapshot == nil else {
       return try withConnection { try body($0, $0.stateBeforeTransaction) }
     }
+    defer { awake() }
     return try pool.withReader { connection in
       let state = connection.sharedState
       return try checked(connection) { try body($0, state) }
@@ -169,6 +180,7 @@ extension ObjectContext {
   /// snapshot.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
+    defer { awake() }
     return try pool.withReader { connection in
       try connection.transaction(.deferred) {
         try checked(connection) { connection in

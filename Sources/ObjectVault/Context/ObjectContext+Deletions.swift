@@ -20,9 +20,11 @@ extension ObjectContext {
       return
     }
     guard acceptsChanges else { return }
-    guard object.state == .inserted else { return remove(object) }
-    let deletions = NewDeletions([object], denied: deniedDeletions)
-    if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
+    undoable {
+      guard object.state == .inserted else { return remove(object) }
+      let deletions = NewDeletions([object], denied: deniedDeletions)
+      if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
+    }
   }
 
   /// Deletes the new objects whose deletion was denied and no longer is. A save calls this before it
@@ -46,13 +48,19 @@ extension ObjectContext {
   /// in memory and rows in the file.
   private func cascadedObjects() throws -> [ManagedObject] {
     guard !pending.deleted.isEmpty else { return [] }
-    return try withConnection { connection in
+    let deletion = try cascades()
+    return core.mapping.entities.flatMap { entity in
+      deletion.going(entity).compactMap(maps[entity.index].find)
+    }
+  }
+
+  /// Returns what the deletions of saved objects delete: their rows, and those that they cascade to.
+  func cascades() throws -> PlannedDeletion {
+    try withConnection { connection in
       var related = RelatedRows(pending, maps: maps, reader: ConnectionReader(connection: connection))
       var deletion = PlannedDeletion(entityCount: maps.count)
       try related.followCascades(of: pending.deletedIDs(), in: core.mapping, into: &deletion)
-      return core.mapping.entities.flatMap { entity in
-        deletion.going(entity).compactMap(maps[entity.index].find)
-      }
+      return deletion
     }
   }
 
@@ -61,7 +69,9 @@ extension ObjectContext {
   private func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {
+      prepareForDeletion(object)
       index.wake(object)
+      if recordsChanges { waiting += recordRemoval(object) }
       switch object.state {
       case .inserted: waiting += forget(object)
       case .fault, .loaded:
@@ -76,8 +86,15 @@ extension ObjectContext {
 
   /// Removes a new object whose configuration failed, after it has left all relationships.
   func dismiss(_ object: ManagedObject) {
-    object.leaveAllRelationships()
-    delete(object)
+    undoes?.didDismiss(object)
+    // It was never an object for the program, so its hook is not called.
+    objectsBeingDeleted.insert(object)
+    let leave = {
+      object.leaveAllRelationships()
+      self.delete(object)
+    }
+    if let undoes { undoes.unrecorded(leave) } else { leave() }
+    objectsBeingDeleted.remove(object)
   }
 
   /// Removes a new object.

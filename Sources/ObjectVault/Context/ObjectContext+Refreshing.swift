@@ -1,8 +1,61 @@
-// Reverts a changed to-one at both ends.
+// Refreshing with pending changes, and reverting a changed to-one at both ends.
 
 internal import CipherSQLite
 
 extension ObjectContext {
+  /// Reads the row of an object again, and keeps its changes if they are to be merged.
+  ///
+  /// With `mergeChanges`, the object gets the row that the store has now, and what was set here stays set:
+  /// the next save does not conflict with what others have committed so far. An object whose row was deleted
+  /// is not changed. Without it, this is ``refresh(_:)``.
+  /// - Parameters:
+  ///   - object: An object of this context; others are ignored.
+  ///   - mergeChanges: Whether its changes are kept.
+  /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``, ``SQLError``; the object is then unchanged.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+    guard object.context === self else { return }
+    guard mergeChanges, object.state == .loaded, object.overlay != nil else { return refresh(object) }
+    try merge([object])
+  }
+
+  /// Discards the rows of all objects without changes, which are read again when they are next needed, and
+  /// reads the rows of those with changes, which stay set, as ``refresh(_:mergeChanges:)`` does. Use it when
+  /// another process has changed the store.
+  ///
+  /// One query for 500 changed objects. Members of to-manys are read again when they are next needed; a
+  /// to-many with changes keeps the members that it has in memory.
+  /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``, ``SQLError``; the objects with changes are then
+  ///   unchanged.
+  public func refreshAll() throws {
+    for object in maps.objects where object.overlay == nil && object.state != .deleted { refresh(object) }
+    try merge(updatedObjects)
+    for object in maps.objects where object.state == .loaded { object.forgetFetchedMembers() }
+  }
+
+  /// Removes all objects from the context, and discards all changes. The objects become
+  /// ``ManagedObject/State/invalid``; fetch new ones. ``faultErrors`` becomes empty.
+  ///
+  /// Takes time in proportion to the objects in memory; the file is not read.
+  public func reset() {
+    let objects = maps.objects
+    (faultErrors, deniedDeletions) = ([], DeniedDeletions())
+    do { try keepAssignedIDs() } catch { note(error) }
+    deletions.restart()
+    for object in objects { discard(object) }
+    undoes?.removeAll()
+    pendingMetadata.values = [:]
+    changePending { $0.clear() }
+  }
+
+  /// Gives changed objects the rows that the store has now, and keeps all that was set here.
+  private func merge(_ objects: [ManagedObject]) throws {
+    let found = try withConnection { try conflictingObjects(objects, on: $0) }
+    var changes = Rebasing()
+    for conflict in found where conflict.stored != nil {
+      try rebase(conflict, keeping: .mine, &changes)
+    }
+  }
+
   /// Reverts the to-ones of an object whose changes are about to be discarded: removes it from the
   /// members of its present targets, and adds it to the members of the targets in its row.
   func revertReferences(of object: ManagedObject) {

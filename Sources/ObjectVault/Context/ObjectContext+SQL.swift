@@ -76,7 +76,7 @@ extension ObjectContext {
   /// are bound. What the store does about the change:
   ///
   /// - The changed rows get new versions: a save of an object that another context has read before throws
-  ///   ``StoreError/conflict(_:)``. Objects of this context are read again when they are next used; those
+  ///   ``StoreError/conflicts(_:)``. Objects of this context are read again when they are next used; those
   ///   whose rows were deleted become invalid.
   /// - Listeners get the names of the changed entities: ``ChangeSet/changedBySQL``.
   /// - Foreign keys and constraints of the file are checked, and its triggers run. The rules of classes,

@@ -9,7 +9,7 @@ extension ObjectContext {
   /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` a save is a
   /// savepoint of the surrounding transaction.
   /// - Throws: ``StoreError/validation(_:)`` with every object that breaks a rule, each by its present
-  ///   id; if none does, with every unique value that another object has. ``StoreError/conflict(_:)``,
+  ///   id; if none does, with every unique value that another object has. ``StoreError/conflicts(_:)``,
   ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``,
   ///   ``StoreError/idsExhausted(entity:)``, ``StoreError/storeMigratedElsewhere(file:)``, the first of
   ///   ``faultErrors``; `SQLError.busy` and other errors of the file.
@@ -47,10 +47,8 @@ extension ObjectContext {
   }
 
   private func write(isLast: Bool) throws {
-    if let first = faultErrors.first {
-      faultErrors = []
-      throw first
-    }
+    if let hookRun { throw hookRun.error("calls save(), but a save is running already") }
+    try throwFaultError()
     if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
       try keepAssignedIDs()
@@ -59,6 +57,9 @@ extension ObjectContext {
       return try saveMetadata(isLast: isLast)
     }
     guard canWrite else { throw StoreError.readOnlyContext }
+    let failures = try undoes?.joiningLatest(callHooksBeforeSave) ?? callHooksBeforeSave()
+    try throwFaultError()
+    if let denial = try settleDeniedDeletions() { throw denial }
     // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
     if records {
@@ -69,25 +70,38 @@ extension ObjectContext {
     }
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
-      // The last save needs no savepoint: an error rolls the whole transaction back.
-      let writer =
-        isLast
-        ? try write(on: connection, isLast: true, records: records)
-        : try connection.savepoint { try write(on: connection, isLast: false, records: records) }
+      // The last save needs no savepoint: an error rolls the whole transaction back. Settling conflicts
+      // does.
+      let isAlone = isLast && !mergePolicy.settlesConflicts
+      let writer = try settlingConflicts(on: connection, isUndone: !isAlone) { isMerging, begin in
+        func body() throws -> SaveWriter {
+          try begin()
+          return try write(on: connection, isLast: isLast, records, isMerging: isMerging, failures)
+        }
+        return isAlone ? try body() : try connection.savepoint(body)
+      }
       adopt(writer.plan)
       written.hasAny = true
       if !isLast, access.committed != nil { written.rows.note(writer.plan, core.mapping) }
       if let record = writer.record { written.changes?.add(record.changes) }
+      undoes?.didSave()
+      callHooksAfterSave(writer.plan)
     case .pooled(let pool):
-      try pool.withWriter { connection in
-        let writer = try connection.transaction(.immediate) {
-          try core.beginWriting(connection)
-          return try write(on: connection, isLast: true, records: records)
+      let plan = try pool.withWriter { connection in
+        let writer = try settlingConflicts(on: connection, isUndone: true) { isMerging, begin in
+          try connection.transaction(.immediate) {
+            try core.beginWriting(connection)
+            try begin()
+            return try write(on: connection, isLast: true, records, isMerging: isMerging, failures)
+          }
         }
         core.reservedIDs.commit()
         adopt(writer.plan)
         publish(writer.record)
+        return writer.plan
       }
+      undoes?.didSave()
+      callHooksAfterSave(plan)
     }
     didSaveMetadata(isLast: isLast)
   }
@@ -114,15 +128,28 @@ extension ObjectContext {
     pendingMetadata.didWrite(isCommitted: isLast || access.writer == nil)
   }
 
+  /// Throws the first error that an accessor could not throw.
+  private func throwFaultError() throws {
+    guard let first = faultErrors.first else { return }
+    faultErrors = []
+    throw first
+  }
+
   /// Plans and writes the changes. Objects in memory are unchanged on return.
   /// - Parameters:
   ///   - isLast: Whether the commit follows. Then the changed rows are not recorded as uncommitted.
   ///   - records: Whether the changes are recorded for listeners.
-  private func write(on connection: Connection, isLast: Bool, records: Bool) throws -> SaveWriter {
+  ///   - isMerging: Whether a merge policy has settled conflicts.
+  ///   - failures: What the hooks of classes have found.
+  private func write(
+    on connection: Connection, isLast: Bool, _ records: Bool, isMerging: Bool,
+    _ failures: [ValidationFailure]
+  ) throws -> SaveWriter {
     var planner = SavePlanner(
       pending, mapping: core.mapping, maps: maps,
       reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
-      recordsEveryRow: records || (!isLast && access.committed != nil))
+      recordsEveryRow: records || (!isLast && access.committed != nil), failures: failures)
+    planner.isMerging = isMerging
     let writer = SaveWriter(
       try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
     try writer.write(reservedIDs: reservedIDs, isLast: isLast)
@@ -157,6 +184,7 @@ extension ObjectContext {
     do { try keepAssignedIDs() } catch { note(error) }
     pendingMetadata.values = [:]
     changePending { $0.clear() }
+    undoes?.didRollBack()
   }
 
   /// Makes faults invalid if their rows do not exist. If the file cannot be read, they stay faults: the
@@ -180,7 +208,7 @@ extension ObjectContext {
   }
 
   /// Raises the high-water marks, so that assigned ids that no row will have are not issued again.
-  private func keepAssignedIDs() throws {
+  func keepAssignedIDs() throws {
     guard !pending.assignedIDs.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection, reserved: reservedIDs).raise(map.entity.root.name, to: map.highest)

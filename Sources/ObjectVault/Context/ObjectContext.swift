@@ -1,10 +1,12 @@
 // The context: identity map, pending changes, and the entry points for reading and saving.
 // - ObjectContext+Faults: rows to objects, faults, prefetching
+// - ObjectContext+Drafts: inserting objects that were created before
 // - ObjectContext+Changes: recording changes until the save
 // - ObjectContext+Deletions: deletions
 // - ObjectContext+Saving: saves and rollbacks
 // - ObjectContext+AfterSave: updates of objects after a save
 // - ObjectContext+AssignedIDs: final ids of new objects inside a write
+// - ObjectContext+Undo: records changes for an undo manager, and changes them back
 // - ObjectContext+Refreshing: reverting the to-ones of a refreshed object
 // - ObjectContext+Publishing: notification of listeners
 // - ObjectContext+PendingChanges: the changes of a save, as a value
@@ -12,6 +14,9 @@
 // - ObjectContext+SQL: queries and changes in SQL
 // - StoreMetadata: small values about the store
 // - ObjectContext+QueryLimit: limits the number of queries
+// - ObjectContext+Hooks: the methods of classes that saves and fetches call
+// - ObjectContext+Conflicts: conflicts with other writers, and merge policies
+// - ObjectContext+Rebasing: changed objects get newer rows
 // - ObjectContext+ContextlessErrors: the handler for errors of objects without a context
 
 internal import CipherSQLite
@@ -120,6 +125,27 @@ public final class ObjectContext: ObjectHost {
   /// The fetches that are to be explained; nil if none are: see ``explain(_:)``.
   @safe @exclusivity(unchecked) var explained: ExplainedFetches?
 
+  /// The closure that each save calls once with its changes, before they are checked and written; nil for
+  /// none. What it changes, inserts or deletes is part of the save. An error that it throws is thrown by the
+  /// save, which writes nothing. See <doc:hooks>.
+  ///
+  /// The changes are those of ``pendingChanges``: rows that delete rules delete are not listed, and new
+  /// objects have final ids only inside ``Store/write(_:)``.
+  public var onWillSave: ((_ changes: ChangeSet, _ context: ObjectContext) throws -> Void)?
+  /// The undo manager. Never passed inout.
+  @safe @exclusivity(unchecked) var undoes: ContextUndoManager?
+  /// How ``save()`` settles conflicts with other writers. Default ``MergePolicy/error``.
+  ///
+  /// A save without a conflict costs the same with each policy. The hooks of a save are called before
+  /// conflicts are settled, and see the object's own values. See <doc:conflicts>.
+  public var mergePolicy = MergePolicy.error
+  /// The hooks that the present save calls; nil outside of its hooks.
+  @safe @exclusivity(unchecked) var hookRun: HookRun?
+  /// The objects whose hook for their deletion runs.
+  var objectsBeingDeleted: Set<ManagedObject> = []
+  /// The objects whose rows were read and whose hook is still to be called.
+  @safe @exclusivity(unchecked) var awakening: [ManagedObject] = []
+
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {
     /// The number of statements that read rows.
@@ -146,6 +172,8 @@ public final class ObjectContext: ObjectHost {
 
   deinit {
     former.host = nil
+    undoes?.removeAll()
+    undoes?.context = nil
     // Objects that are still referenced lose their map and context; cycles of member sets are broken.
     let alive = maps.objects
     for object in alive {
@@ -205,12 +233,24 @@ public final class ObjectContext: ObjectHost {
     _ object: Object, in map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
     guard acceptsChanges else { return }
+    guard let undoes else { return try add(object, in: map, configure) }
+    try undoes.call { try add(object, in: map, configure) }
+  }
+
+  @inline(__always) private func add<Object: ManagedObject>(
+    _ object: Object, in map: IdentityMap, _ configure: (Object) throws -> Void
+  ) rethrows {
     object.map = map
     object.state = .inserted
     object.rowID = pending.makeTemporaryID(table: map.table)
     object.overlay = Overlay(initial: map.entity, run, in: page(map))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
+    if let undoes {
+      object.overlay?.isObserved = true
+      undoes.recorder?.didInsert(object)
+    }
+    if map.hooks.contains(.awakeFromInsert) { object.awakeFromInsert() }
     do { try configure(object) } catch {
       dismiss(object)
       throw error

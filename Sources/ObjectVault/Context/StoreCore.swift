@@ -7,6 +7,8 @@ internal import Foundation
 final class StoreCore: Sendable {
   let mapping: SchemaMapping
   let classes: EntityClasses
+  /// The hooks that any of the classes overrides.
+  let hooks: ClassHooks
   let path: String
   /// The value of ``MetaTable/Entry/generation`` when the store was opened; another value in the file
   /// means that the store was migrated elsewhere. nil in a store that is being created.
@@ -37,6 +39,7 @@ final class StoreCore: Sendable {
     self.matchLimit = matchLimit
     self.mapping = mapping
     self.classes = classes
+    hooks = classes.hooks
     self.path = path
     self.generation = generation
     self.id = id?.uuidString
@@ -109,6 +112,11 @@ struct EntityClasses: @unchecked Sendable {
     self.types = types
     self.isDynamic = isDynamic
     indexes = Dictionary(uniqueKeysWithValues: types.enumerated().map { (ObjectIdentifier($1), $0) })
+  }
+
+  /// The hooks that any of the classes overrides.
+  var hooks: ClassHooks {
+    types.reduce(into: []) { $0.formUnion(ClassDescription.of($1).hooks) }
   }
 
   func index(of type: ManagedObject.Type) -> Int? { indexes[ObjectIdentifier(type)] }

@@ -37,6 +37,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
   /// An object was deleted in another context than its own.
   case foreignDeletion(entity: String, rowID: Int64)
+  /// An object that was created before cannot be inserted into the context, for this reason.
+  case cannotInsert(entity: String, reason: String)
   /// A relationship was set to an object of another context, or to a deleted one.
   case foreignObject(entity: String, property: String)
   /// An id belongs to an object of another store.
@@ -50,7 +52,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case validation([ValidationFailure])
   /// Another writer has changed or deleted a row that is changed here, or has changed a row that is
   /// deleted here, since the row was fetched; nothing was saved.
-  case conflict(Conflict)
+  /// All such rows are listed, except inside ``Store/write(_:)``, where the first one is. See
+  /// ``ObjectContext/mergePolicy`` and ``ObjectContext/conflicts()``.
+  case conflicts([Conflict])
   /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
   /// new ones; nothing was written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
@@ -65,6 +69,12 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A delete rule denies the deletion of an object; nothing was saved. `count` is the number of objects
   /// that are still related to it. If there are several denials, one is reported.
   case deleteDenied(entity: String, rowID: Int64, property: String, count: Int)
+  /// A hook of a class, or ``ObjectContext/onWillSave``, does what no hook may, for this reason; nothing was
+  /// saved. `entity` is empty and `rowID` is 0 for `onWillSave`.
+  case hookFailed(entity: String, rowID: Int64, hook: String, reason: String)
+  /// An undo or a redo was not made, for this reason; nothing was changed. `conflicts`: the objects that
+  /// other writers have changed, with the properties; see ``ObjectContext/undo(overwriting:)``.
+  case undoRefused(reason: String, conflicts: [Conflict])
   /// The context may only read.
   case readOnlyContext
   /// A predicate cannot be parsed or run.
@@ -183,6 +193,24 @@ public struct Conflict: Sendable, Hashable {
   }
 }
 
+extension Conflict {
+  /// What happened and what to do.
+  fileprivate var sentences: String {
+    let changed = properties.joined(separator: ", ")
+    if storedVersion == nil, !properties.isEmpty {
+      return "\(entity) \(rowID) was deleted by another writer since it was fetched (changed here: "
+        + "\(changed)). Refresh the object (this discards its changes) and save, or roll back. If the object "
+        + "is still needed, resolve the conflict keeping mine: it is inserted again."
+    }
+    return "\(entity) \(rowID) was \(storedVersion == nil ? "deleted" : "changed") by another writer since "
+      + "it was fetched "
+      + (properties.isEmpty
+        ? "and is deleted here. Roll back, fetch it again, delete it and save; or set a merge policy."
+        : "(changed here: \(changed)). Refresh the object, apply the change again and save; or set a merge "
+          + "policy.")
+  }
+}
+
 extension StoreError: CustomStringConvertible {
   /// States what happened and what to do.
   public var description: String {
@@ -227,6 +255,8 @@ extension StoreError: CustomStringConvertible {
     case .foreignDeletion(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") belongs to another context and cannot be deleted in "
         + "this one. Delete it in its own context, or fetch it in this one by its id."
+    case .cannotInsert(let entity, let reason):
+      "An object of \(entity) cannot be inserted: \(ended(reason))"
     case .foreignObject(let entity, let property):
       "\(entity).\(property) was set to an object of another context, or to a deleted one. Fetch it in this "
         + "context by its id."
@@ -242,17 +272,9 @@ extension StoreError: CustomStringConvertible {
         + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
         + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
         + ". Correct the objects and save again."
-    case .conflict(let conflict) where conflict.storedVersion == nil && !conflict.properties.isEmpty:
-      "\(conflict.entity) \(conflict.rowID) was deleted by another writer since it was fetched (changed "
-        + "here: \(conflict.properties.joined(separator: ", "))). Refresh the object (this discards its "
-        + "changes) and save, or roll back. If the object is still needed, insert a new one with its values."
-    case .conflict(let conflict):
-      "\(conflict.entity) \(conflict.rowID) was "
-        + (conflict.storedVersion == nil ? "deleted" : "changed") + " by another writer since it was fetched "
-        + (conflict.properties.isEmpty
-          ? "and is deleted here. Roll back, fetch it again, delete it and save."
-          : "(changed here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
-            + "change again and save.")
+    case .conflicts(let conflicts):
+      conflicts.prefix(8).map(\.sentences).joined(separator: " ")
+        + (conflicts.count > 8 ? " And \(conflicts.count - 8) more." : "")
     case .changesDoNotFit(let entity, let rowID, let properties):
       "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
@@ -266,6 +288,15 @@ extension StoreError: CustomStringConvertible {
       "The context has changes that are not saved, and SQL cannot see them. Save first, or pass "
         + "includingPending: false to rows(_:) to read the stored rows."
     case .sqlRefused(let sql, let reason): "\(ended("This SQL \(reason)")) It was not run: \(shortened(sql))"
+    case .hookFailed(let entity, let rowID, let hook, let reason):
+      "Nothing was saved: \(entity.isEmpty ? "" : "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)"), ")"
+        + ended("\(hook) \(reason)")
+    case .undoRefused(let reason, let conflicts) where !conflicts.isEmpty:
+      "Nothing was changed. \(reason): "
+        + conflicts.prefix(8).map {
+          "\($0.entity) \($0.rowID) (\($0.properties.joined(separator: ", ")))"
+        }.joined(separator: ", ") + ". Pass overwriting: true to change it nevertheless."
+    case .undoRefused(let reason, _): "Nothing was changed. \(ended(reason))"
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
         + "\(counted(count, "object")), and its delete rule is deny. Delete them too, or end their "

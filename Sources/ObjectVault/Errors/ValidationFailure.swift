@@ -1,10 +1,10 @@
 // A rule of the schema that an object breaks, so that it cannot be saved.
 
-/// A rule that an object breaks.
-public struct ValidationFailure: Sendable, Hashable {
+/// A rule that an object breaks. The hooks that validate an object throw it.
+public struct ValidationFailure: Error, Sendable, Hashable {
   /// The entity of the object.
   public let entity: String
-  /// The property.
+  /// The property; empty for a rule about the whole object.
   public let property: String
   /// The id of the object: negative for a new object, whose final id is known only inside
   /// ``Store/write(_:)``; 0 where no object is at fault.
@@ -55,6 +55,7 @@ extension ValidationFailure: CustomStringConvertible {
     let object = rowID == 0 ? "" : rowID > 0 ? "of row \(rowID) " : "of new object \(rowID) "
     // A constraint of the file concerns the row, not its id.
     if property == "id", reason.hasPrefix(Self.refusal) { return "\(entity) \(object)\(reason)" }
+    if property.isEmpty { return "\(entity) \(object)\(reason)" }
     guard reason == Self.uniqueness else { return "\(entity).\(property) \(object)\(reason)" }
     let other = holder.map { "\($0)" } ?? "another \(entity)"
     let values = property.contains(", ") ? "values" : "value"

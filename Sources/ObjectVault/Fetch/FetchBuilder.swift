@@ -194,7 +194,7 @@ extension FetchBuilder {
   /// Use it for a list of objects with large attributes. When another property of an object is read, or
   /// any one is written, its whole row is fetched as it is then, by one query for each object: an object
   /// that is used as a whole should be fetched as a whole. If the row was changed in between, a save of
-  /// the object throws ``StoreError/conflict(_:)``, because the program may have used older values. An
+  /// the object throws ``StoreError/conflicts(_:)``, because the program may have used older values. An
   /// object that is in memory already keeps what it has, unless its row has changed. The properties of the
   /// sort are fetched, too. To-manys are not fetched with a row anyway.
   /// - Parameter path: The properties, without paths. Later calls add to the earlier ones.

@@ -19,7 +19,7 @@ public enum AttributeOption: Sendable, Hashable {
   /// ``ObjectContext/readBytes(of:_:_:)`` reads it in parts. An object keeps the value that it has read
   /// until its row changes or the object is refreshed. If another context has changed the row before the
   /// value is read, the object gets all values of the present row, and a save of it throws
-  /// ``StoreError/conflict(_:)``. Assigning the value that the row already has counts as a change if the
+  /// ``StoreError/conflicts(_:)``. Assigning the value that the row already has counts as a change if the
   /// value was not read before.
   ///
   /// The column comes after all others in the table: to reach a column, the engine reads the pages of all

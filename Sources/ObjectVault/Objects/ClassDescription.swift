@@ -36,6 +36,8 @@ struct PropertyDeclaration {
   let parent: ManagedObject.Type?
   /// The properties in slot order: those of the topmost class first, the class's own last.
   let properties: [PropertyDeclaration]
+  /// The hooks that the class or a superclass overrides.
+  let hooks: ClassHooks
   /// A property that the class's initializer reads or writes, which is an error; nil if there is none.
   let usedProperty: String?
   // Read by the C shim: the number of properties, then the slot of each property in the order of their
@@ -46,6 +48,7 @@ struct PropertyDeclaration {
   private init(type: ManagedObject.Type, _ recorded: DeclarationRecorder.Recorded) {
     self.type = type
     entityName = String(describing: type)
+    hooks = .overridden(by: type)
     let above = Swift._getSuperclass(type) as? ManagedObject.Type
     parent = above == ManagedObject.self ? nil : above
     usedProperty = recorded.usedSlot.map { slot in
@@ -66,6 +69,9 @@ struct PropertyDeclaration {
   }
 
   deinit { unsafe places?.deallocate() }
+
+  /// Whether the wrappers of an object take the slots in their order, from 0.
+  var countsFromZero: Bool { unsafe places == nil }
 
   /// Creates objects of the class. An inherited property has the slot that it has in the superclass.
   var maker: () -> ManagedObject {

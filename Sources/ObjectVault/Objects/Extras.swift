@@ -23,6 +23,8 @@ final class Extras {
   // target fetches it once. Most objects have one such target, which needs no list.
   @safe @exclusivity(unchecked) private var target: (slot: Int, object: ManagedObject)?
   @safe @exclusivity(unchecked) private var furtherTargets: [(slot: Int, object: ManagedObject)] = []
+  /// The relationships of an object that is not in a context yet.
+  var draft: Draft?
   /// Whether it keeps other objects alive.
   var holdsObjects: Bool { !toMany.isEmpty || target != nil }
   /// A reference to the context that the object has left. Writes to the object are reported there.
@@ -287,6 +289,41 @@ package final class ToManyState {
   }
 
   // MARK: Undoing changes
+
+  /// Returns a copy, for ``restore(_:)``.
+  func copy() -> ToManyState {
+    mergeNews()
+    let copy = ToManyState(isOrdered: false, isNew: false)
+    copy.restore(self)
+    return copy
+  }
+
+  /// Makes this the state that a copy has.
+  func restore(_ other: ToManyState) {
+    (news, knownMembers, mergedAdded) = ([], other.knownMembers, other.mergedAdded)
+    (removed, order, typed) = (other.removed, other.order, nil)
+  }
+
+  /// Puts the members into an order that they had. Members that were not in it follow at the end.
+  func restore(order former: [ManagedObject], isRearranged: Bool) {
+    guard let members, let present = order?.objects else { return }
+    let first = former.filter(members.contains)
+    let isFirst = Set(first)
+    order = MemberOrder(first + present.filter { !isFirst.contains($0) })
+    if isRearranged || first.count < present.count { order?.didArrange() }
+    typed = nil
+  }
+
+  /// Adds a member that the store has. In an order only the store has its place: the members are read
+  /// again, unless they have changes.
+  func adopt(member object: ManagedObject) {
+    mergeNews()
+    guard knownMembers?.contains(object) == false, !removed.contains(object) else { return }
+    if order != nil, !isChanged, !isRearranged { return forget() }
+    knownMembers?.insert(object)
+    order?.append(object)
+    typed?.insert(object)
+  }
 
   /// Undoes the insertion of an object.
   func takeBack(inserted object: ManagedObject) {

@@ -26,6 +26,8 @@ package final class IdentityMap {
   var highest: Int64 = 0
   /// The class of the entity's objects. Only objects of this class are inserted: see ``ClassProof``.
   let objectClass: ManagedObject.Type
+  /// The hooks that the class overrides.
+  package let hooks: ClassHooks
   /// Creates an object of `objectClass`.
   package let make: () -> ManagedObject
   /// The context that owns the map. Set once, by the context, and not retained. Safe: the map is retained
@@ -39,6 +41,7 @@ package final class IdentityMap {
     table = entity.root.index
     isShared = entity.isInHierarchy
     self.objectClass = objectClass
+    hooks = ClassDescription.of(objectClass).hooks
     self.make = make
     objects = ObjectTable()
     root = nil
@@ -53,6 +56,7 @@ package final class IdentityMap {
     table = entity.root.index
     isShared = entity.isInHierarchy
     self.objectClass = objectClass
+    hooks = ClassDescription.of(objectClass).hooks
     self.make = make
     // Retained here, because the shared table belongs to it.
     self.root = root

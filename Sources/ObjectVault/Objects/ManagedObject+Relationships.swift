@@ -20,6 +20,7 @@ extension ManagedObject {
       return held as? Target
     }
     if let recording = extras?.recording { return recording.target(of: self, slot: Int(slot), property) }
+    if isDraft { return draft[Int(slot)].first as? Target }
     if host == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
     return target as? Target
@@ -28,8 +29,18 @@ extension ManagedObject {
   @usableFromInline
   final func writeToOne(_ target: ManagedObject?, _ slot: UInt16) {
     let slot = Int(slot)
+    if isDraft { return draft[slot] = target.map { [$0] } ?? [] }
     guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
+    if host.recordsChanges {
+      host.undoable { refer(to: target, relationship) }
+    } else {
+      refer(to: target, relationship)
+    }
+  }
+
+  private func refer(to target: ManagedObject?, _ relationship: RelationshipMapping) {
+    let slot = relationship.slot
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
       return writePartner(target, slot: slot, column: inverse)
     }
@@ -181,10 +192,15 @@ extension ManagedObject {
   }
 
   final func addMember(_ object: ManagedObject, _ relationship: RelationshipMapping) {
-    if members(relationship.slot).members?.contains(object) != true { connect(object, relationship) }
+    guard members(relationship.slot).members?.contains(object) != true else { return }
+    host?.undoable { connect(object, relationship) }
   }
 
   final func removeMember(_ object: ManagedObject, _ relationship: RelationshipMapping) {
+    host?.undoable { removePresent(object, relationship) }
+  }
+
+  private func removePresent(_ object: ManagedObject, _ relationship: RelationshipMapping) {
     if let inverse = relationship.inverseSlot, relationship.inverseHasColumn,
       object.toOneTarget(inverse) !== self
     {
@@ -275,7 +291,10 @@ extension ManagedObject {
 
   /// Returns the state of a to-many for a change. The object is kept alive until the change is saved.
   final func touchedMembers(_ slot: Int) -> ToManyState {
-    host?.didTouchMembers(self)
+    if let host {
+      if host.recordsChanges { host.willArrange(self, slot) }
+      host.didTouchMembers(self)
+    }
     return members(slot)
   }
 
@@ -325,6 +344,23 @@ extension ManagedObject {
         for member in changedMembers(slot)?.members ?? [] { member.touchedMembers(inverse).remove(self) }
       } else if !relationship.inverseHasColumn {
         toOneTarget(slot, tells: false)?.touchedMembers(inverse).remove(self)
+      }
+    }
+  }
+
+  /// Makes the object a member of the objects that it is related to again, when its deletion is taken back:
+  /// the opposite of ``leaveRelationships()``.
+  final func rejoinRelationships() {
+    guard let entity else { return }
+    for (slot, info) in entity.slots.enumerated() {
+      guard let relationship = info.relationship, let inverse = relationship.inverseSlot else { continue }
+      if relationship.hasMembers {
+        guard !relationship.inverseHasColumn else { continue }
+        for member in changedMembers(slot)?.members ?? [] {
+          member.changedMembers(inverse)?.takeBack(removed: self)
+        }
+      } else if !relationship.inverseHasColumn {
+        toOneTarget(slot, tells: false)?.changedMembers(inverse)?.takeBack(removed: self)
       }
     }
   }

@@ -14,6 +14,7 @@ extension ManagedObject {
         Members(related: objects.compactMap { $0 as? Members.Member })
       }
     }
+    if isDraft { return Members(related: draft[Int(slot)].compactMap { $0 as? Members.Member }) }
     if Members.isOrdered {
       let list = memberList(slot, Members.Member.self)
       return list as? Members ?? Members(related: list)
@@ -24,11 +25,14 @@ extension ManagedObject {
 
   @usableFromInline
   final func writeToMany<Members: RelatedMembers>(_ new: Members, _ slot: UInt16) {
-    guard let (relationship, _) = related(Int(slot)) else { return }
-    if Members.isOrdered {
-      write(new.related, relationship)
-    } else {
-      write(new as? Set<Members.Member> ?? Set(new.related), relationship)
+    if isDraft { return draft[Int(slot)] = new.related }
+    guard let (relationship, host) = related(Int(slot)) else { return }
+    host.undoable {
+      if Members.isOrdered {
+        write(new.related, relationship)
+      } else {
+        write(new as? Set<Members.Member> ?? Set(new.related), relationship)
+      }
     }
   }
 
@@ -131,6 +135,12 @@ extension ManagedObject {
     let removed = old.filter { !seen.contains($0) }
     for object in removed { disconnect(object, relationship) }
     for object in wanted where !old.contains(object) { connect(object, relationship) }
+    if host?.recordsChanges == true { host?.willArrange(self, relationship.slot) }
+    if members(relationship.slot).arrange(wanted) { host?.didTouchMembers(self) }
+  }
+
+  /// Puts the members of an inserted object into the order that its draft had.
+  final func arrangeDraft(_ wanted: [ManagedObject], _ relationship: RelationshipMapping) {
     if members(relationship.slot).arrange(wanted) { host?.didTouchMembers(self) }
   }
 

@@ -31,6 +31,7 @@ extension ManagedObject {
   final func setStored(_ value: SQLValue, _ slot: Int) {
     // Most objects were written to before, and the first write made the checks.
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
+    if isDraft { return writeDraft(value, slot) }
     if let host = writableHost(slot) { overwrite(value, at: slot, error: nil, in: host) }
   }
 
@@ -38,6 +39,7 @@ extension ManagedObject {
   @usableFromInline
   final func setText(_ text: String, _ slot: Int) {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(text, slot) }) == true { return }
+    if isDraft { return writeDraft(.text(text), slot) }
     if let host = writableHost(slot) { overwrite(.text(text), at: slot, error: nil, in: host) }
   }
 
@@ -48,8 +50,9 @@ extension ManagedObject {
     {
       return
     }
-    guard let host = writableHost(slot) else { return }
     let number: SQLValue = tag == 1 ? .integer(Int64(bitPattern: word)) : .real(Double(bitPattern: word))
+    if isDraft { return writeDraft(number, slot) }
+    guard let host = writableHost(slot) else { return }
     overwrite(number, at: slot, error: nil, in: host)
   }
 
@@ -60,6 +63,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func refuse(_ error: any Error, _ slot: Int) {
+    if isDraft { return writeDraft(.null, slot, error: error) }
     if let host = writableHost(slot) { overwrite(.null, at: slot, error: error, in: host) }
   }
 
@@ -78,7 +82,9 @@ extension ManagedObject {
   ) {
     let overlay: Overlay
     let isFirst = !isOverlaid
+    let isObserved = host?.recordsChanges == true
     if let present = self.overlay {
+      if isObserved { host?.willWrite(self, slot) }
       overlay = present
       overlay.refused?[slot] = nil
       if overlay.refused?.isEmpty == true { overlay.refused = nil }
@@ -87,9 +93,11 @@ extension ManagedObject {
       if let host { _ = isWholeForWriting(host) }
       // Writing the value that the row already has is no change.
       if error == nil, rowHolds(value, slot) { return }
+      if isObserved { host?.willWrite(self, slot) }
       overlay =
         withMap { Overlay(slotCount: $0.entity.slotCount, run: host?.run, in: host?.page($0)) }
         ?? Overlay(slotCount: 0)
+      overlay.isObserved = isObserved
       self.overlay = overlay
     }
     overlay[slot] = value

@@ -12,14 +12,14 @@ public protocol Persistable: AnyObject {}
 ///
 /// Declare an entity as a subclass whose properties have the wrappers ``Attribute``, ``ToOne`` or
 /// ``ToMany``. Make the class final, unless other entities inherit from it (<doc:inheritance>). Create
-/// objects with ``ObjectContext/insert(_:_:)``.
+/// objects with ``ObjectContext/insert(_:_:)``, or by an initializer and ``ObjectContext/insert(_:)``.
 ///
 /// An object belongs to one context and is used only where its context is used. Neither is `Sendable`, so
 /// the compiler keeps both in one task. To refer to an object elsewhere, use its ``id``.
 @safe open class ManagedObject: Persistable {
   /// The state of an object.
   public enum State: UInt8, Sendable {
-    /// Created without a context. It has no values.
+    /// Created by an initializer, and not inserted into a context yet: see ``ObjectContext/insert(_:)``.
     case detached
     /// New, not yet saved.
     case inserted
@@ -93,21 +93,29 @@ public protocol Persistable: AnyObject {}
     @inline(__always) get { marks & 4 != 0 }
     @inline(__always) set { marks = newValue ? marks | 4 : marks & ~4 }
   }
+  /// Whether the program has created it by an initializer and not inserted it yet.
+  final var isDraft: Bool {
+    @inline(__always) get { marks & 8 != 0 }
+    @inline(__always) set { marks = newValue ? marks | 8 : marks & ~8 }
+  }
   /// The object's state.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 
-  /// Called by the store. Use ``ObjectContext/insert(_:_:)`` instead: an object that is created directly
-  /// belongs to no context, has no values and cannot be saved.
+  /// Creates an object that is in no context until ``ObjectContext/insert(_:)``. Properties can be set before.
+  /// The store calls it, too, for each row that it fetches: an overriding initializer must not use
+  /// properties. Give them defaults, or declare a `convenience init` with parameters.
   public required init() {
     // The property wrappers of the subclass have taken their numbers. The next object counts from 0
-    // again.
-    vault_reset_slots()
+    // again. Only the wrappers of an object that the program creates have numbers from 0.
+    let count = vault_reset_slots()
+    if count >= 0, count < recordingBase { becomeDraft(count: Int(count)) }
   }
 
   deinit {
     leaveMap()
     // Checked first: most objects carry nothing.
     guard !attached.isEmpty else { return }
+    if isDraft { extras?.draft?.release() }
     // Most targets carry nothing: releasing such a target releases no further objects.
     if let target = unsafe attached.target, unsafe target._withUnsafeGuaranteedRef({ $0.attached.isEmpty }) {
       attached = .none
@@ -317,60 +325,50 @@ public protocol Persistable: AnyObject {}
     if unsafe overlayReference == nil { extras = nil }
   }
 
-  /// Whether the object differs from its row. Inside ``Store/write(_:)`` also whether the write has
-  /// changed the row and not yet committed it.
-  public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
-  /// Whether the next save writes any of its values or deletes it.
-  final var isPending: Bool { state == .inserted || state == .deleted || overlay != nil }
-  /// Whether it is new and not yet saved.
-  public final var isInserted: Bool { state == .inserted }
-  /// Whether the next save deletes it.
-  public final var isDeleted: Bool { state == .deleted }
-  /// Whether its row has not been fetched.
-  public final var isFault: Bool { state == .fault }
+  // MARK: Hooks
 
-  /// The names of the attributes and to-ones that were written since the last save, with the values to be
-  /// stored. Inside ``Store/write(_:)``: since the write began, whether or not a save has written them to
-  /// the file.
-  public final var changedValues: [String: SQLValue] {
-    guard let host, let entity else { return [:] }
-    var values = host.uncommittedValues(of: self)
-    guard let overlay else { return values }
-    for slot in entity.storedSlots where overlay.changed.contains(slot) {
-      values[entity.slots[slot].name] = entity.isToOne[slot] ? host.known(overlay[slot]) : overlay[slot]
-    }
-    return values
-  }
+  // In the class itself, because methods of extensions cannot be overridden. ClassHooks finds out which
+  // of them a class overrides: the others are never called.
 
-  /// The stored values of the attributes and to-ones as they were last fetched or saved, without changes that
-  /// are not saved; empty for a new object. Fetches the row of a fault; lazy attributes that were not read
-  /// are left out.
-  public final var committedValues: [String: SQLValue] {
-    guard let entity, state != .inserted else { return [:] }
-    if isUnread { host?.fire(self) }
-    var values: [String: SQLValue] = [:]
-    for slot in entity.storedSlots {
-      if let cell = packedCell(slot), !cell.isAbsent { values[entity.slots[slot].name] = cell.value }
-    }
-    return values
-  }
+  /// Called after the object was inserted into its context and has its defaults, and before the closure
+  /// of ``ObjectContext/insert(_:_:)``. Not called when a row is fetched. See <doc:hooks>.
+  open func awakeFromInsert() {}
 
-  /// Fetches the row now, if it is not in memory or only partly, and throws errors that a getter cannot
-  /// throw. A row that did not exist before is read again. Lazy attributes are not read:
-  /// see ``AttributeOption/lazy``.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist, or the object belongs
-  ///   to no context; ``SQLError``.
-  public final func load() throws {
-    guard isUnread || state == .detached || isPartial else { return }
-    try load(for: nil)
-  }
+  /// Called after a row was read into the object: by a fetch, a getter of a fault, or when a later fetch
+  /// finds a newer row. The row is in memory then, also its relationships can be used.
+  ///
+  /// Called at the end of the read, for all objects that it has read. Lazy attributes are not in memory.
+  open func awakeFromFetch() {}
 
-  /// Fetches the row now, or the values that a slot needs.
-  /// - Parameter slot: The slot of which a value is absent; nil for all that are read with a row.
-  final func load(for slot: Int?) throws {
-    guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    if isPartial, !isUnread { try host.complete(self, for: slot) } else { try host.load(self) }
-  }
+  /// Called by ``ObjectContext/save()`` before the checks, if the save inserts or updates the object. It may
+  /// change this object and others.
+  ///
+  /// Objects that it changes, inserts or deletes are part of the same save, and their `willSave` is called
+  /// as well. It is called again if other code changes the object meanwhile, and not for its own changes:
+  /// it may set a date of change without a comparison. A hundred rounds are
+  /// ``StoreError/hookFailed(entity:rowID:hook:reason:)``. A save of only the links of a many-to-many does
+  /// not update the object.
+  open func willSave() {}
+
+  /// Called after a save has inserted or updated the object. Inside ``Store/write(_:)`` that is before
+  /// the commit, which can still fail.
+  open func didSave() {}
+
+  /// Called before the object is deleted: by ``ObjectContext/delete(_:)``, while the object still has its
+  /// relationships, and by the save for each object that a delete rule deletes. For such objects the save
+  /// reads the rows, if their class overrides this method, and calls it again if it is repeated after an
+  /// error.
+  open func prepareForDeletion() {}
+
+  /// Called by a save that inserts the object, after ``willSave()``. Throw what is wrong with the values:
+  /// see ``Persistable/failure(of:reason:)``. The save reports the failures of all objects together.
+  open func validateForInsert() throws {}
+
+  /// Called by a save that updates the object, as ``validateForInsert()``.
+  open func validateForUpdate() throws {}
+
+  /// Called by a save that deletes the object, also because of a delete rule, as ``validateForInsert()``.
+  open func validateForDelete() throws {}
 
   // MARK: Attributes
 
@@ -391,6 +389,7 @@ public protocol Persistable: AnyObject {}
   @usableFromInline
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
     if let recording = extras?.recording { return recording.attribute(of: self, slot: Int(slot), property) }
+    if isDraft { _ = draftValues }
     if let overlay, overlay.changed.contains(Int(slot)),
       let value = Value.read(overlay.values.cell(Int(slot)))
     {

@@ -60,9 +60,19 @@ protocol ObjectHost: AnyObject {
   /// Returns the page for the next values that are written to an object of a map.
   func page(_ map: IdentityMap) -> RowPage
 
+  /// Whether an undo manager records the changes of objects.
+  var recordsChanges: Bool { get }
+  /// Runs a call that makes several changes, which are undone together.
+  func undoable(_ body: () -> Void)
+  /// Records the value of a slot, which is about to be written.
+  func willWrite(_ object: ManagedObject, _ slot: Int)
+  /// Records the order of the members of an ordered to-many, which are about to change.
+  func willArrange(_ owner: ManagedObject, _ slot: Int)
   /// Notes that a value was written to an object.
   /// - Parameter isFirst: Whether the object had no written values before.
   func didWrite(_ object: ManagedObject, isFirst: Bool)
+  /// Notes that a row was read into an object whose class has a hook for it.
+  func didFetch(_ object: ManagedObject)
   /// Notes that a row of a table now belongs to another object.
   func didLoseRow(_ id: Int64, table: Int)
   /// Notes that the members of an object differ from the store's.

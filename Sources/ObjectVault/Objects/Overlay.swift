@@ -17,7 +17,9 @@ package final class Overlay {
   /// Whether the context must also be notified of the next write, and not only of the first one. The
   /// index of pending objects sets it.
   @safe @exclusivity(unchecked) var notifiesNextWrite = false { didSet { isOpen = storesSilently } }
-  private var storesSilently: Bool { refused == nil && !notifiesNextWrite }
+  /// Whether the context must be notified of every write, with the value before it: for an undo manager.
+  @safe @exclusivity(unchecked) var isObserved = false { didSet { isOpen = storesSilently } }
+  private var storesSilently: Bool { refused == nil && !notifiesNextWrite && !isObserved }
   /// Whether a write only has to store the value. Cached, because each setter reads it.
   @safe @exclusivity(unchecked) private var isOpen = true
   /// The call that the object is used in, which may be cancelled. Stored here and not read from the

@@ -15,8 +15,9 @@ private import CVaultShims
 
 @usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
 
-/// Creates an object with a count of its own, which begins at 0 unless `make` starts it elsewhere. Every
-/// object must be created in this function, because creations nest: the default value of a property may
+/// Creates an object with a count of its own, which begins at -65536 unless `make` starts it elsewhere:
+/// its lower 16 bits are slots, and the sign tells the object from a draft, which the program creates.
+/// Every other object must be created in this function, because creations nest: the default value of a property may
 /// create another object, and the outer object's wrappers must then continue their count.
 @inline(__always) func making<Object>(_ make: () -> Object) -> Object {
   let outer = unsafe vault_begin_object()

@@ -33,7 +33,9 @@ extension PendingChanges {
   /// - Parameter nextID: Returns the next free id of a table, by the index of its root entity.
   mutating func assignIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
     for object in inserted[assignedIDs.seen...] {
-      if object.state == .inserted, assignedIDs.final(object.rowID) == nil, let table = object.map?.table {
+      if object.state == .inserted, object.rowID < 0, assignedIDs.final(object.rowID) == nil,
+        let table = object.map?.table
+      {
         assignedIDs.give(try nextID(table), to: object.rowID, table: table)
       }
       assignedIDs.seen += 1

@@ -93,11 +93,7 @@ package struct PendingChanges {
   mutating func didDiscardNew() {
     forgotten += 1
     mayReferToDiscarded = true
-    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
-    inserted.removeAll { $0.state != .inserted }
-    forgotten = 0
-    assignedIDs.seen = 0
-    generation += 1
+    if forgotten > 16, forgotten * 2 > inserted.count { dropForgotten() }
   }
 
   /// Notes the first change of a saved object. The caller must call this only once per object.
@@ -117,6 +113,22 @@ package struct PendingChanges {
     note(object)
     if let index = object.entity?.index { entitiesDeleted.insert(index) }
   }
+
+  /// Removes the objects that are not to be deleted any more.
+  mutating func dropKept() {
+    guard deleted.contains(where: { $0.state != .deleted }) else { return }
+    deleted.removeAll { $0.state != .deleted }
+    generation += 1
+  }
+
+  /// Removes the objects that are not new any more.
+  mutating func dropForgotten() {
+    guard inserted.contains(where: { $0.state != .inserted }) else { return }
+    inserted.removeAll { $0.state != .inserted }
+    (forgotten, assignedIDs.seen) = (0, 0)
+    generation += 1
+  }
+
   package mutating func didTouch(_ object: ManagedObject) {
     touched.insert(object)
     note(object)

@@ -21,6 +21,8 @@ package struct SavePlan {
   package var places: [PlannedPlaces] = []
   package var deletion: PlannedDeletion
   package var ids = PlannedIDs()
+  /// The versions of rows that are inserted again with the ids that they had.
+  var revived: [ManagedObject: Int64] = [:]
 
   init(entityCount: Int) {
     deletion = PlannedDeletion(entityCount: entityCount)

@@ -57,7 +57,7 @@ extension SavePlanner {
       // whose to-one was changed in memory are not in `stored`. An object of a related entity without
       // this property does not have the column. In both cases SQL updates the row.
       if let object = maps[entity.index].find(id), entity.includes(object.entity),
-        object.state == .loaded || object.state == .inserted,
+        object.state == .loaded || object.state == .inserted, !isMerging || object.overlay != nil,
         let target = related.target(of: object, slot), ids.contains(target)
       {
         setToNil(object, slot)
@@ -92,17 +92,18 @@ extension SavePlanner {
     guard !plan.deletion.isEmpty else { return }
     for entity in mapping.entities {
       let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter {
-        $0.hasRow && $0.state != .invalid
+        $0.hasRow && $0.state != .invalid && (!isMerging || $0.state == .deleted)
       }
       guard !known.isEmpty else { continue }
       let versions = try reader.versions(entity, of: known.map(\.rowID))
       for object in known {
         // Deleting a row that no longer exists is no conflict.
         guard let version = versions[object.rowID], version != object.rowVersion else { continue }
-        throw StoreError.conflict(
+        throw StoreError.conflicts([
           Conflict(
             entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
-            storedVersion: version, properties: []))
+            storedVersion: version, properties: [])
+        ])
       }
     }
   }

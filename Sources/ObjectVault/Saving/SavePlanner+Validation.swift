@@ -9,7 +9,7 @@ extension SavePlanner {
     for (entity, objects) in plan.inserted where entity.hasToOne { releaseDeletedNewTargets(objects, entity) }
     plan.updated = changed
     for (entity, objects) in plan.updated where entity.hasToOne { releaseDeletedNewTargets(objects, entity) }
-    var failures: [ValidationFailure] = []
+    var failures = failures
     for (entity, objects) in plan.inserted + plan.updated { check(objects, of: entity, failures: &failures) }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
   }
@@ -72,36 +72,29 @@ extension SavePlanner {
         }
         return !hasRules && overlay.refused == nil && !overlay.values.holdsNull(asked)
       }
-      if isSound == false { check(object, of: entity, required: required, failures: &failures) }
+      if isSound == false { check(object, of: entity, failures: &failures) }
     }
   }
 
   private mutating func check(
-    _ object: ManagedObject, of entity: EntityMapping, required: [Int], failures: inout [ValidationFailure]
+    _ object: ManagedObject, of entity: EntityMapping, failures: inout [ValidationFailure]
   ) {
     guard let overlay = plan.overlay(of: object) else { return }
-    // A value that cannot be stored is NULL, and may be in any slot.
-    for slot in overlay.refused == nil ? required : entity.storedSlots
-    where overlay.isNull(slot) && overlay.changed.contains(slot) {
-      if let error = overlay.refused?[slot] {
-        fail(object, of: entity, slot: slot, reason: "cannot be stored: \(error)", failures: &failures)
-      } else if entity.isRequired[slot] {
-        fail(object, of: entity, slot: slot, reason: "is required", failures: &failures)
-      }
-    }
-    for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
-      for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
-        fail(object, of: entity, slot: slot, reason: rule.text, failures: &failures)
+    for slot in entity.storedSlots where overlay.changed.contains(slot) {
+      failures += entity.brokenRules(slot, overlay[slot], refused: overlay.refused?[slot]).map {
+        ValidationFailure(
+          entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: $0)
       }
     }
   }
+}
 
-  private mutating func fail(
-    _ object: ManagedObject, of entity: EntityMapping, slot: Int, reason: String,
-    failures: inout [ValidationFailure]
-  ) {
-    failures.append(
-      ValidationFailure(
-        entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: reason))
+extension EntityMapping {
+  /// Returns the rules of the model that a value breaks, as reasons of failures.
+  /// - Parameter refused: Why the value that was written cannot be stored; nil if it can.
+  func brokenRules(_ slot: Int, _ value: SQLValue, refused: (any Error)?) -> [String] {
+    guard value.isNull else { return slots[slot].checks.filter { !$0.holds(value) }.map(\.text) }
+    if let refused { return ["cannot be stored: \(refused)"] }
+    return isRequired[slot] ? ["is required"] : []
   }
 }

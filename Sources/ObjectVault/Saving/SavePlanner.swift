@@ -15,17 +15,22 @@ package struct SavePlanner {
   let reader: any SaveReader
   /// Whether the plan must list every changed row: for observers, or for later saves of the same write.
   let recordsEveryRow: Bool
+  /// Whether conflicts were settled by a merge policy. Objects without changes then do not conflict: rows
+  /// that delete rules delete are deleted in any version, and SQL sets references to nil.
+  var isMerging = false
   var plan: SavePlan
   var related: RelatedRows
+  /// What the hooks of classes have found.
+  let failures: [ValidationFailure]
   /// The first deletion that a rule denies. It is thrown only if there are no invalid values and no
   /// conflicts.
   var denial: StoreError?
 
   package init(
     _ pending: PendingChanges, mapping: SchemaMapping, maps: IdentityMaps, reader: any SaveReader,
-    recordsEveryRow: Bool = true
+    recordsEveryRow: Bool = true, failures: [ValidationFailure] = []
   ) {
-    self.recordsEveryRow = recordsEveryRow
+    (self.recordsEveryRow, self.failures) = (recordsEveryRow, failures)
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
     related = RelatedRows(pending, maps: maps, reader: reader)
     plan = SavePlan(entityCount: mapping.entities.count)
@@ -33,7 +38,7 @@ package struct SavePlanner {
 
   /// Makes the plan.
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:rowID:property:count:)``,
-  ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
+  ///   ``StoreError/conflicts(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
   package mutating func make() throws -> SavePlan {
     try planDeletions()
     try validate()
@@ -50,8 +55,13 @@ package struct SavePlanner {
     let lowest = plan.inserted.isEmpty ? 0 : pending.lastTemporaryID
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
     var tables = pending.assignedIDs.tables
-    for (entity, objects) in byTable(plan.inserted) {
+    for (entity, all) in byTable(plan.inserted) {
       tables.remove(entity.index)
+      // Objects that are inserted again have their ids. The others are in one list, mostly without a copy.
+      let objects = all.allSatisfyUnretained { $0.rowID < 0 } ? all : all.filter { $0.rowID < 0 }
+      for object in all where objects.count < all.count && object.rowID > 0 {
+        plan.revived[object] = RowVersions.unusedVersion()
+      }
       try assignIDs(to: plan.ids.assignIssuedIDs(pending.assignedIDs, to: objects), entity)
     }
     // If an object was assigned an id and deleted again, other code may have the id, so it must not be

@@ -190,7 +190,7 @@ extension SaveWriter {
   /// Returns the reason why a row was not changed.
   func unwritten(_ object: ManagedObject, of entity: EntityMapping, slots: [Int]) throws -> StoreError {
     let conflict = try conflict(object, slots.map { entity.slots[$0].name })
-    if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {
+    if case .conflicts(let found) = conflict, found.first?.storedVersion == found.first?.fetchedVersion {
       return ignored(entity, id: object.rowID, what: "changed")
     }
     return conflict
@@ -199,9 +199,10 @@ extension SaveWriter {
   private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
     guard let entity = object.entity else { return .unknownEntity(name: object.nameOfEntity) }
     let found = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])
-    return .conflict(
+    return .conflicts([
       Conflict(
         entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
-        storedVersion: found?.int64, properties: properties))
+        storedVersion: found?.int64, properties: properties)
+    ])
   }
 }

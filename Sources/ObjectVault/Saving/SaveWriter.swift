@@ -64,6 +64,12 @@ final class SaveWriter {
   /// Inserts, then updates.
   func writeRows() throws {
     for (entity, objects) in plan.inserted { try insert(objects, entity) }
+    // Contexts that have fetched the former rows must not mistake the new ones for them.
+    for (object, version) in plan.revived {
+      guard let entity = object.entity else { continue }
+      try connection.execute(
+        sql: entity.versionUpdateSQL, [.integer(version), .integer(object.rowID)])
+    }
     try update()
   }
 

@@ -18,6 +18,8 @@ struct RowReader {
   /// of the target's entity.
   private let pairs: [(slot: Int, inverse: Int, map: IdentityMap)]
   private let hasPairs: Bool
+  /// Whether the class has a hook for fetches.
+  private let wakes: Bool
 
   /// Prepares reading.
   /// - Parameter slots: The slots that are read; nil for ``EntityMapping/fetchedSlots``.
@@ -31,6 +33,7 @@ struct RowReader {
       end.inverseSlot.map { (end.slot, $0, maps[end.destination.index]) }
     }
     hasPairs = !pairs.isEmpty
+    wakes = map.hooks.contains(.awakeFromFetch)
   }
 
   /// Reads the statement's current row into its object.
@@ -132,6 +135,7 @@ struct RowReader {
     unsafe object.row = unsafe row
     object.page = page
     if hasPairs { notifyPartners(of: object) }
+    if wakes { map.host?.didFetch(object) }
   }
 
   /// Notifies the objects that the row's one-to-ones refer to: these objects may have been read with

@@ -203,7 +203,7 @@ import Testing
     #expect {
       try old.save()
     } throws: { error in
-      if case StoreError.conflict = error { true } else { false }
+      if case StoreError.conflicts = error { true } else { false }
     }
     old.rollback()
     #expect(known.name == "novel")

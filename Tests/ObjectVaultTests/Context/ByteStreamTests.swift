@@ -384,7 +384,7 @@ private struct Refusal: Error {}
     let conflict = #expect(throws: StoreError.self) {
       try third.writeBytes(of: stale, \.image, count: 0) { _ in }
     }
-    guard case .conflict(let found)? = conflict else {
+    guard case .conflicts(let all)? = conflict, let found = all.first else {
       Issue.record("\(conflict as Any)")
       return
     }

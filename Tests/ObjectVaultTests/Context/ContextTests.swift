@@ -64,8 +64,9 @@ import Testing
     try context.save()
     same.age = 50
     #expect(
-      throws: StoreError.conflict(
-        Conflict(entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: 3, properties: ["age"]))
+      throws: StoreError.conflicts([
+        Conflict(entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: 3, properties: ["age"])
+      ])
     ) { try other.save() }
     #expect(same.age == 50)
     other.refresh(same)
@@ -84,7 +85,7 @@ import Testing
     same.age = 50
     let gone = Conflict(
       entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: nil, properties: ["age"])
-    #expect(throws: StoreError.conflict(gone)) { try other.save() }
+    #expect(throws: StoreError.conflicts([gone])) { try other.save() }
     other.rollback()
     #expect(same.state == .invalid)
     // The row is gone, so the deletion has no effect.

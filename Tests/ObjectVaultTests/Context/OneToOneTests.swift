@@ -183,7 +183,7 @@ import Testing
     all[2].passport = nil
     #expect(second.owner == nil)
     second.owner = all[2]
-    do { try reader.save() } catch StoreError.conflict { reader.refresh(second) }
+    do { try reader.save() } catch StoreError.conflicts { reader.refresh(second) }
     reader.rollback()
     #expect(try owners(temporary.store.makeContext()) == ["1", nil, "3"])
   }

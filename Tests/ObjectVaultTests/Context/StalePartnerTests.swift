@@ -48,7 +48,7 @@ import Testing
   func `removing or reassigning an outdated partner is a conflict of its row`(_ isTaken: Bool) throws {
     if isTaken { ann.passport = nil } else { passport.owner = bob }
     let error = #expect(throws: StoreError.self) { try context.save() }
-    guard case .conflict(let conflict)? = error else { throw try #require(error) }
+    guard case .conflicts(let all)? = error, let conflict = all.first else { throw try #require(error) }
     #expect(conflict.entity == "Passport")
     #expect(try owner() == "Bob")
   }

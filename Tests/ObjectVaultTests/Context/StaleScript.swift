@@ -217,7 +217,7 @@ final class StaleScript {
     let context = contexts[number]
     do { try context.save() } catch {
       switch error {
-      case StoreError.conflict, StoreError.validation, StoreError.objectGone: break
+      case StoreError.conflicts, StoreError.validation, StoreError.objectGone: break
       default: throw Mismatch("a save of \(id) failed: \(error)")
       }
       note("conflict", detail: "\(id) in \(number): \(error)")

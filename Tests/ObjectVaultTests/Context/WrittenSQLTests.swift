@@ -173,7 +173,7 @@ private struct BooksOfYear: Decodable, Equatable {
     #expect(own.map(\.year) == [1950, 1950, 2000, 2000])
     seen[0].year = 7
     let error = #expect(throws: StoreError.self) { try other.save() }
-    guard case .conflict = error else { throw try #require(error) }
+    guard case .conflicts = error else { throw try #require(error) }
     other.rollback()
     #expect(seen[0].year == 1950)
     own[1].year = 1

@@ -239,7 +239,7 @@ import Testing
     #expect {
       try one.save()
     } throws: { error in
-      guard case StoreError.conflict(let conflict) = error else { return false }
+      guard case StoreError.conflicts(let all) = error, let conflict = all.first else { return false }
       return conflict.entity == "Manager" && conflict.properties == ["name"]
     }
   }

@@ -151,7 +151,7 @@ struct DynamicStore {
     #expect {
       try context.save()
     } throws: { error in
-      guard case StoreError.conflict(let conflict) = error else { return false }
+      guard case StoreError.conflicts(let all) = error, let conflict = all.first else { return false }
       return conflict.entity == "Author" && conflict.properties == ["age"]
     }
   }

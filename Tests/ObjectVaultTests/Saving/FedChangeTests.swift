@@ -100,7 +100,7 @@ import Testing
     #expect {
       try context.save()
     } throws: { error in
-      guard case StoreError.conflict(let conflict) = error else { return false }
+      guard case StoreError.conflicts(let all) = error, let conflict = all.first else { return false }
       return conflict.entity == "Author" && conflict.rowID == authors[700].id.rowID
         && conflict.fetchedVersion == 2 && conflict.storedVersion == 3 && conflict.properties == ["age"]
     }
@@ -111,7 +111,7 @@ import Testing
       try context.save()
     } throws: { error in
       // The first conflict is reported, and a row that is gone has no version.
-      guard case StoreError.conflict(let conflict) = error else { return false }
+      guard case StoreError.conflicts(let all) = error, let conflict = all.first else { return false }
       return conflict.rowID == authors[3].id.rowID && conflict.storedVersion == nil
     }
     #expect(authors.allSatisfy { $0.hasChanges && $0.age == 40 })
@@ -129,7 +129,7 @@ import Testing
       #expect {
         try context.save()
       } throws: { error in
-        guard case StoreError.conflict(let conflict) = error else { return false }
+        guard case StoreError.conflicts(let all) = error, let conflict = all.first else { return false }
         return conflict.rowID == authors[missed].id.rowID && conflict.storedVersion == 9
       }
     }

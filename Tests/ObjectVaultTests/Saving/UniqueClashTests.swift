@@ -228,7 +228,7 @@ import Testing
     #expect {
       try context.save()
     } throws: { error in
-      if case StoreError.conflict(let conflict) = error { conflict.rowID == changed.id.rowID } else { false }
+      if case StoreError.conflicts(let all) = error { all.first?.rowID == changed.id.rowID } else { false }
     }
   }
 }

@@ -1,0 +1,98 @@
+// Inserting objects that the program has created by initializers of their classes.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// Inserts an object that was created by an initializer of its class, with the values that it was given.
+  ///
+  /// ```swift
+  /// let user = User()
+  /// user.name = "Ann"
+  /// let status = Status()
+  /// (status.text, status.user) = ("Hello", user)
+  /// context.insert(status)
+  /// ```
+  ///
+  /// Objects that it refers to and that are in no context are inserted as well. Until the insertion, a
+  /// relationship has what it was set to, and its inverse is not set. A class may have initializers of its
+  /// own, which call `self.init()`: `convenience init(name: String)`.
+  ///
+  /// It cannot throw. For an object of another context, a deleted one, and one whose class is not in the
+  /// schema or inherits from another entity, the error is in ``faultErrors``: create objects of such classes
+  /// by ``insert(_:_:)``. An object that is in this context already stays as it is.
+  /// - Parameter object: The object.
+  /// - Returns: The same object.
+  @discardableResult
+  public func insert<Object: ManagedObject>(_ object: Object) -> Object {
+    undoable { insertDrafts([object]) }
+    return object
+  }
+
+  /// Inserts objects, and those that they refer to.
+  func insertDrafts(_ objects: [ManagedObject]) {
+    var (waiting, added): ([ManagedObject], [(ManagedObject, Draft)]) = (objects.reversed(), [])
+    while let object = waiting.popLast() {
+      if object.context === self, object.isPending || object.hasRow || object.state == .fault { continue }
+      guard object.isDraft, let map = unsafe map(of: type(of: object)) else {
+        note(refusal(of: object))
+        continue
+      }
+      guard acceptsChanges else { continue }
+      let draft = object.extras?.draft
+      unsafe map._withUnsafeGuaranteedRef { add(draft: object, in: $0) }
+      guard let draft else { continue }
+      added.append((object, draft))
+      waiting += draft.related.flatMap(\.objects).filter(\.isDraft).reversed()
+    }
+    for (object, draft) in added {
+      for (slot, members) in draft.related { relate(object, slot, members) }
+    }
+  }
+
+  private func add(draft object: ManagedObject, in map: IdentityMap) {
+    let values = object.overlay
+    object.isDraft = false
+    object.extras = nil
+    object.map = map
+    object.state = .inserted
+    object.rowID = pending.makeTemporaryID(table: map.table)
+    let overlay =
+      values == nil
+      ? Overlay(initial: map.entity, run, in: page(map))
+      : Overlay(slotCount: map.entity.slotCount, changed: map.entity.allStored, run: run, in: page(map))
+    if let values {
+      for slot in map.entity.storedSlots where values.changed.contains(slot) { overlay[slot] = values[slot] }
+      overlay.refused = values.refused
+    }
+    object.overlay = overlay
+    map.insert(object, for: object.rowID)
+    pending.didInsert(object)
+    if let undoes {
+      overlay.isObserved = true
+      undoes.recorder?.didInsert(object)
+    }
+    if map.hooks.contains(.awakeFromInsert) { object.awakeFromInsert() }
+  }
+
+  /// Sets a relationship of an inserted object to what its draft had.
+  private func relate(_ object: ManagedObject, _ slot: Int, _ others: [ManagedObject]) {
+    guard let relationship = object.entity?.slots[slot].relationship else { return }
+    guard relationship.isToMany else { return object.writeToOne(others.first, UInt16(slot)) }
+    for other in others { object.addMember(other, relationship) }
+    if relationship.isOrdered { object.arrangeDraft(others, relationship) }
+  }
+
+  /// Returns why an object cannot be inserted.
+  private func refusal(of object: ManagedObject) -> StoreError {
+    let name = object.nameOfEntity
+    if core.entity(of: type(of: object)) == nil { return .unknownEntity(name: name) }
+    if object.isInContext { return .cannotInsert(entity: name, reason: "it belongs to another context") }
+    if object.extras?.former != nil {
+      return .cannotInsert(entity: name, reason: "it was deleted, or its context was released")
+    }
+    return .cannotInsert(
+      entity: name,
+      reason: "its class inherits properties, or its initializer sets no properties; use "
+        + "insert(\(name).self)")
+  }
+}

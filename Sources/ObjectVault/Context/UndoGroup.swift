@@ -1,0 +1,156 @@
+// What one undo or redo changes back: the former values, members, orders and objects.
+
+internal import CipherSQLite
+
+/// The former value of a property. A to-one is kept as an object, because the ids of new objects change.
+enum FormerValue {
+  case stored(SQLValue)
+  case target(ManagedObject)
+
+  /// The memory that it takes, in bytes, about.
+  var byteCount: Int {
+    switch self {
+    case .stored(.text(let text)): 48 + text.utf8.count
+    case .stored(.blob(let data)): 48 + data.count
+    default: 48
+    }
+  }
+
+  func isEqual(to other: FormerValue) -> Bool {
+    switch (self, other) {
+    case (.stored(let one), .stored(let two)): one.isStored(as: two)
+    case (.target(let one), .target(let two)): one === two
+    case (.stored, .target), (.target, .stored): false
+    }
+  }
+
+  /// Whether an object has this value in a slot now.
+  func isPresent(in object: ManagedObject, _ slot: Int) -> Bool {
+    let present = object.storedValue(slot) ?? .null
+    switch self {
+    case .stored(let value): return present.isStored(as: value)
+    case .target(let target): return present.int64 == target.rowID
+    }
+  }
+}
+
+/// An object that was deleted, with all that is needed to insert it again.
+struct RemovedObject {
+  let object: ManagedObject
+  let map: IdentityMap
+  /// The values by slot.
+  let values: [(slot: Int, value: FormerValue)]
+  /// The members of its many-to-manys.
+  let links: [(slot: Int, members: [ManagedObject])]
+}
+
+/// The changes that are undone together.
+final class UndoGroup {
+  struct Value {
+    let object: ManagedObject
+    let slot: Int
+    let former: FormerValue
+    /// The value at the end of the group; nil until then.
+    var latest: FormerValue?
+  }
+
+  struct Link {
+    let owner: ManagedObject
+    let member: ManagedObject
+    let relationship: RelationshipMapping
+    let isAdded: Bool
+  }
+
+  struct Order {
+    let owner: ManagedObject
+    let slot: Int
+    let members: [ManagedObject]
+    let isRearranged: Bool
+  }
+
+  private struct Place: Hashable {
+    let object: ObjectIdentifier
+    let slot: Int
+  }
+
+  var name: String?
+  private(set) var inserted: [ManagedObject] = []
+  private var isInserted: Set<ObjectIdentifier> = []
+  private(set) var removed: [RemovedObject] = []
+  private(set) var values: [Value] = []
+  private(set) var links: [Link] = []
+  private(set) var orders: [Order] = []
+  // Each value and each order is kept once, as it was before the first change.
+  private var known: Set<Place> = []
+  private var knownOrders: Set<Place> = []
+  private(set) var byteCount = 0
+
+  var isEmpty: Bool {
+    inserted.isEmpty && removed.isEmpty && values.isEmpty && links.isEmpty && orders.isEmpty
+  }
+
+  func didInsert(_ object: ManagedObject) {
+    inserted.append(object)
+    isInserted.insert(ObjectIdentifier(object))
+    byteCount += 64
+  }
+
+  /// Whether the group has inserted an object. Its values need not be kept: undoing removes it.
+  func hasInserted(_ object: ManagedObject) -> Bool { isInserted.contains(ObjectIdentifier(object)) }
+
+  /// Notes that an object is about to be deleted.
+  func willRemove(_ object: ManagedObject, _ capture: () -> RemovedObject?) {
+    if isInserted.remove(ObjectIdentifier(object)) != nil {
+      inserted.removeAll { $0 === object }
+    } else if let removed = capture() {
+      self.removed.append(removed)
+      byteCount += removed.values.reduce(256) { $0 + $1.value.byteCount }
+    }
+  }
+
+  /// Forgets the insertion of an object, which failed.
+  func didDismiss(_ object: ManagedObject) {
+    guard isInserted.remove(ObjectIdentifier(object)) != nil else { return }
+    inserted.removeAll { $0 === object }
+  }
+
+  func willWrite(_ object: ManagedObject, _ slot: Int, _ former: () -> FormerValue) {
+    guard !hasInserted(object),
+      known.insert(Place(object: ObjectIdentifier(object), slot: slot)).inserted
+    else { return }
+    let former = former()
+    values.append(Value(object: object, slot: slot, former: former, latest: nil))
+    byteCount += 64 + former.byteCount
+  }
+
+  func didLink(_ link: Link) {
+    links.append(link)
+    byteCount += 96
+  }
+
+  func willOrder(_ owner: ManagedObject, _ slot: Int, _ former: () -> Order?) {
+    guard knownOrders.insert(Place(object: ObjectIdentifier(owner), slot: slot)).inserted,
+      let former = former()
+    else { return }
+    orders.append(former)
+    byteCount += 64 + 8 * former.members.count
+  }
+
+  /// Ends the group: notes the present values, by which the undo recognizes changes of other writers, and
+  /// drops what has not changed.
+  func close(_ value: (ManagedObject, Int) -> FormerValue) {
+    for index in values.indices { values[index].latest = value(values[index].object, values[index].slot) }
+    values.removeAll { $0.latest.map($0.former.isEqual) == true }
+    orders.removeAll { order in
+      guard let state = order.owner.toMany[order.slot], let present = state.order else { return false }
+      return state.isRearranged == order.isRearranged && present.objects == order.members
+    }
+    (known, knownOrders) = ([], [])
+  }
+
+  /// Continues a group that was closed.
+  func reopen() {
+    known = Set(values.map { Place(object: ObjectIdentifier($0.object), slot: $0.slot) })
+    knownOrders = Set(orders.map { Place(object: ObjectIdentifier($0.owner), slot: $0.slot) })
+  }
+}

@@ -1,0 +1,145 @@
+// The values of an object as a value of its own, which may leave the context: for a view, another task, a
+// form.
+
+internal import CipherSQLite
+
+/// The attributes and to-ones of an object at one moment.
+///
+/// ```swift
+/// var form = user.snapshot()
+/// print(form.name, form.city ?? "none")
+/// form.name = "Bea"
+/// try user.apply(form)
+/// ```
+///
+/// It is `Sendable` and `Codable`, and reading it needs no context. It has the values with the changes that
+/// are not saved. Of a to-one it has the id; members of to-manys are not part of it.
+@dynamicMemberLookup
+public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable {
+  /// The entity and the row of the object; the id of a new object is temporary.
+  public let id: DynamicID
+  /// The values in their stored forms, by property; those that could not be read are missing.
+  public private(set) var values: ChangeSet.Values
+  /// The former values of the properties that were set in this snapshot.
+  private(set) var base: ChangeSet.Values = [:]
+
+  init(id: DynamicID, values: ChangeSet.Values) { (self.id, self.values) = (id, values) }
+
+  /// The names of the properties that were set in this snapshot to other values, in alphabetical order.
+  public var changedProperties: [String] {
+    base.filter { values[$0.key]?.isStored(as: $0.value) == false }.keys.sorted()
+  }
+
+  /// An attribute.
+  ///
+  /// Setting it changes this value and not the object. For a property that is no attribute of the model, and
+  /// a value that cannot be stored, the error goes to ``ObjectContext/onStrayError``.
+  /// - Parameter property: The key path of the attribute.
+  public subscript<Value: AttributeValue>(
+    dynamicMember property: ReferenceWritableKeyPath<Object, Value>
+  ) -> Value {
+    get {
+      guard let stored = name(of: property).flatMap({ values[$0] }),
+        !stored.isNull || Value.isOptionalAttribute
+      else { return Value.placeholder }
+      return Value(stored: stored) ?? Value.placeholder
+    }
+    set {
+      guard let name = name(of: property) else { return }
+      do { set(name, try newValue.stored()) } catch {
+        ContextlessErrors.tell(
+          StoreError.propertyMisused(entity: id.entity, property: name, reason: "cannot be stored: \(error)"))
+      }
+    }
+  }
+
+  /// The id of the object that a to-one refers to; nil if there is none. Set it to refer to another object.
+  /// - Parameter property: The key path of the to-one.
+  public subscript<Target: ManagedObject>(
+    dynamicMember property: ReferenceWritableKeyPath<Object, Target?>
+  ) -> ObjectID<Target>? {
+    get { name(of: property).flatMap { values[$0]?.int64 }.map { ObjectID(rowID: $0) } }
+    set {
+      if let name = name(of: property) { set(name, newValue.map { .integer($0.rowID) } ?? .null) }
+    }
+  }
+
+  private mutating func set(_ name: String, _ value: SQLValue) {
+    base[name] = base[name] ?? values[name] ?? .null
+    values[name] = value
+  }
+
+  private func name(of property: AnyKeyPath) -> String? {
+    switch KeyPathResolver.resolve(property, root: Object.self) {
+    case .success(let names) where names.count == 1: return names[0]
+    case .success(let names):
+      ContextlessErrors.tell(
+        StoreError.propertyMisused(
+          entity: id.entity, property: names.joined(separator: "."), reason: "is not part of a snapshot"))
+    case .failure(let error):
+      ContextlessErrors.tell(StoreError.predicate(PredicateError(error.description, entity: id.entity)))
+    }
+    return nil
+  }
+}
+
+extension ObjectSnapshot: CustomStringConvertible {
+  /// The entity and the row, and the names of the properties, without their values.
+  public var description: String { "\(id): \(values.keys.sorted().joined(separator: ", "))" }
+}
+
+extension Persistable where Self: ManagedObject {
+  /// Returns the attributes and to-ones of the object as a value, which may leave the context.
+  ///
+  /// Reads the row of a fault, and lazy attributes. It cannot throw: what cannot be read is missing, and the
+  /// error is in ``ObjectContext/faultErrors``.
+  public func snapshot() -> ObjectSnapshot<Self> {
+    var values: ChangeSet.Values = [:]
+    if let origin {
+      for slot in origin.storedSlots {
+        if let value = storedValue(slot) { values[origin.slots[slot].name] = value }
+      }
+    }
+    return ObjectSnapshot(id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values)
+  }
+
+  /// Sets the properties that were set in a snapshot; all others stay as they are.
+  /// - Parameters:
+  ///   - snapshot: A snapshot of this object, or of another one of its class.
+  ///   - overwriting: Whether all properties get the values of the snapshot, also those that were not set in
+  ///     it: this restores the object as it was.
+  /// - Returns: The names of the properties that were set, and had another value than when the snapshot was
+  ///   made: somebody else has changed them, and that value is now replaced. In alphabetical order.
+  /// - Throws: As ``ManagedObject/set(_:toStored:)``, and ``StoreError/objectGone(entity:rowID:)`` for the
+  ///   target of a to-one that does not exist. Properties that were set before the error stay set.
+  @discardableResult
+  public func apply(_ snapshot: ObjectSnapshot<Self>, overwriting: Bool = false) throws -> [String] {
+    let names = overwriting ? snapshot.values.keys.sorted() : snapshot.changedProperties
+    var replaced: [String] = []
+    for name in names {
+      guard let value = snapshot.values[name] else { continue }
+      let present = try self.value(name)
+      if let base = snapshot.base[name], !present.isStored(as: base), !present.isStored(as: value) {
+        replaced.append(name)
+      }
+      if present.isStored(as: value) { continue }
+      try set(name, toStoredOrID: value)
+    }
+    return replaced
+  }
+}
+
+extension ManagedObject {
+  /// Sets an attribute from its stored form, or a to-one from the id of its target.
+  final func set(_ name: String, toStoredOrID value: SQLValue) throws {
+    let slot = try slot(name)
+    guard let relationship = origin?.slots[slot].relationship else { return try set(name, toStored: value) }
+    try requireChangeable(name)
+    guard let id = value.int64 else { return writeToOne(nil, UInt16(slot)) }
+    guard let target = host?.target(of: relationship, id, tells: false), target.state != .invalid else {
+      throw StoreError.objectGone(entity: relationship.destination.name, rowID: id)
+    }
+    if target.state == .fault { try target.load() }
+    writeToOne(target, UInt16(slot))
+  }
+}

@@ -1,0 +1,79 @@
+// Objects as values that leave their context.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Snapshots {
+  private let temporary: TemporaryStore
+  private let context: ObjectContext
+  private let ann: Author
+  private let club: Club
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+    club = context.insert(Club.self) { $0.name = "C" }
+    ann = context.insert(Author.self) { ($0.name, $0.nick, $0.age) = ("Ann", nil, 40) }
+    ann.club = club
+    try context.save()
+  }
+
+  @Test func `a snapshot has the values of the object, and leaves its context`() async throws {
+    ann.age = 41
+    let snapshot = ann.snapshot()
+    ann.name = "Other"
+    context.rollback()
+    let text = await Task.detached { "\(snapshot.name) \(snapshot.age) \(snapshot.nick ?? "-")" }.value
+    #expect(
+      text == "Ann 41 -" && snapshot.club == club.id && snapshot.id == DynamicID(entity: "Author", rowID: 1))
+    #expect(!"\(snapshot)".contains("Ann") && "\(snapshot)".contains("Author 1: age, club"))
+    let coded = try JSONDecoder().decode(
+      ObjectSnapshot<Author>.self, from: JSONEncoder().encode(snapshot))
+    #expect(coded == snapshot && coded.age == 41)
+    let sample = context.insert(Sample.self) {
+      ($0.mood, $0.shelf, $0.address, $0.decimal) = (.cross, .low, Address(street: "S", number: 2), 7)
+    }
+    let value = sample.snapshot()
+    #expect(value.mood == .cross && value.shelf == .low && value.address.street == "S" && value.decimal == 7)
+    #expect(value.maybeMood == nil && value.flag == false)
+  }
+
+  @Test func `applying sets what was set in the snapshot, and reports what others had changed`() throws {
+    var form = ann.snapshot()
+    form.name = "Bea"
+    form.club = nil
+    form.age = 40
+    #expect(form.changedProperties == ["club", "name"] && ann.name == "Ann")
+    ann.age = 50
+    #expect(try ann.apply(form).isEmpty)
+    #expect(ann.name == "Bea" && ann.age == 50 && ann.club == nil && club.members.isEmpty)
+    ann.name = "Cid"
+    form.name = "Dora"
+    #expect(try ann.apply(form) == ["name"])
+    #expect(ann.name == "Dora")
+    try context.save()
+    let before = ann.snapshot()
+    (ann.name, ann.age, ann.club) = ("X", 1, club)
+    try ann.apply(before)
+    #expect(ann.name == "X")
+    try ann.apply(before, overwriting: true)
+    #expect(ann.name == "Dora" && ann.age == 50 && ann.club == nil)
+    form.club = ObjectID(rowID: 999)
+    #expect(throws: StoreError.objectGone(entity: "Club", rowID: 999)) { try ann.apply(form) }
+  }
+
+  @Test func `objects without classes have snapshots`() async throws {
+    let store = try await Store.open(at: temporary.store.url, key: testKey)
+    defer { store.close() }
+    let context = store.makeContext()
+    let author = try #require(try context.fetch(entity: "Author").first())
+    let snapshot = author.snapshot()
+    #expect(snapshot.values["name"] == .text("Ann") && snapshot.values["club"] == .integer(1))
+    author["name"] = "Z"
+    try author.apply(snapshot, overwriting: true)
+    #expect(author["name"] as String == "Ann" && author[toOne: "club"] != nil)
+  }
+}
