@@ -85,6 +85,7 @@ extension ObjectContext {
       if !isLast, access.committed != nil { written.rows.note(writer.plan, core.mapping) }
       if let record = writer.record { written.changes?.add(record.changes) }
       undoes?.didSave()
+      didSaveMetadata(isLast: isLast)
       callHooksAfterSave(writer.plan)
     case .pooled(let pool):
       let plan = try pool.withWriter { connection in
@@ -101,9 +102,9 @@ extension ObjectContext {
         return writer.plan
       }
       undoes?.didSave()
+      didSaveMetadata(isLast: isLast)
       callHooksAfterSave(plan)
     }
-    didSaveMetadata(isLast: isLast)
   }
 
   /// Writes the values about the store, if they are all that has changed.

@@ -15,6 +15,7 @@
 // - StoreMetadata: small values about the store
 // - ObjectContext+QueryLimit: limits the number of queries
 // - ObjectContext+Hooks: the methods of classes that saves and fetches call
+// - ObjectContext+Merging: commits of other contexts in the objects in memory
 // - ObjectContext+Conflicts: conflicts with other writers, and merge policies
 // - ObjectContext+Rebasing: changed objects get newer rows
 // - ObjectContext+ContextlessErrors: the handler for errors of objects without a context

@@ -74,6 +74,7 @@ public final class Store: Sendable {
 
   let core: StoreCore
   let pool: ConnectionPool
+  let main = MainContext()
   /// The file.
   public let url: URL
   /// The store's identity, which is created with it. Copies, backups and exports have the same identity,

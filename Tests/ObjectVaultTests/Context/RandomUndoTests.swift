@@ -106,8 +106,8 @@ private final class UndoScript {
   }
 
   private func change() throws {
-    let (binders, sheets) = (try all(UndoFolder.self), try all(UndoPage.self))
-    let (stickers, covers) = (try all(UndoTag.self), try all(UndoCover.self))
+    let (folders, pages) = (try all(UndoFolder.self), try all(UndoPage.self))
+    let (tags, covers) = (try all(UndoTag.self), try all(UndoCover.self))
     let kind = number(0..<16)
     log.append("  \(kind)")
     switch kind {
@@ -115,36 +115,36 @@ private final class UndoScript {
     case 1, 2:
       context.insert(UndoPage.self) {
         $0.key = newKey()
-        $0.binder = one(binders)
-        $0.source = number(0..<2) == 0 ? one(stickers) : nil
+        $0.folder = one(folders)
+        $0.source = number(0..<2) == 0 ? one(tags) : nil
       }
     case 3: context.insert(UndoTag.self) { $0.key = newKey() }
     case 4:
       context.insert(UndoCover.self) {
-        ($0.key, $0.binder) = (newKey(), number(0..<2) == 0 ? one(binders) : nil)
+        ($0.key, $0.folder) = (newKey(), number(0..<2) == 0 ? one(folders) : nil)
       }
-    case 5: one(binders)?.size += number(1..<5)
-    case 6: one(sheets)?.text = "t\(number(0..<100))"
-    case 7: one(sheets)?.binder = number(0..<4) == 0 ? nil : one(binders)
-    case 8: one(sheets)?.source = number(0..<3) == 0 ? nil : one(stickers)
-    case 9: if let binder = one(binders) { binder.sheets = binder.sheets.shuffled(using: &random) }
+    case 5: one(folders)?.size += number(1..<5)
+    case 6: one(pages)?.text = "t\(number(0..<100))"
+    case 7: one(pages)?.folder = number(0..<4) == 0 ? nil : one(folders)
+    case 8: one(pages)?.source = number(0..<3) == 0 ? nil : one(tags)
+    case 9: if let folder = one(folders) { folder.pages = folder.pages.shuffled(using: &random) }
     case 10:
-      if let binder = one(binders), !binder.sheets.isEmpty {
-        binder.sheets.remove(at: number(0..<binder.sheets.count))
+      if let folder = one(folders), !folder.pages.isEmpty {
+        folder.pages.remove(at: number(0..<folder.pages.count))
       }
     case 11:
-      if let binder = one(binders), let sticker = one(stickers) {
-        if binder.stickers.contains(sticker) {
-          binder.remove(sticker, from: \.stickers)
+      if let folder = one(folders), let tag = one(tags) {
+        if folder.tags.contains(tag) {
+          folder.remove(tag, from: \.tags)
         } else {
-          binder.add(sticker, to: \.stickers)
+          folder.add(tag, to: \.tags)
         }
       }
     case 12:
-      if let binder = one(binders) { binder.stickers = Set(stickers.filter { _ in number(0..<2) == 0 }) }
-    case 13: one(binders)?.cover = number(0..<4) == 0 ? nil : one(covers)
-    case 14: if let object = one(binders + sheets as [ManagedObject]) { context.delete(object) }
-    default: if let object = one(stickers + covers as [ManagedObject]) { context.delete(object) }
+      if let folder = one(folders) { folder.tags = Set(tags.filter { _ in number(0..<2) == 0 }) }
+    case 13: one(folders)?.cover = number(0..<4) == 0 ? nil : one(covers)
+    case 14: if let object = one(folders + pages as [ManagedObject]) { context.delete(object) }
+    default: if let object = one(tags + covers as [ManagedObject]) { context.delete(object) }
     }
   }
 }

@@ -7,26 +7,26 @@ final class UndoFolder: ManagedObject {
   @Attribute var key: String
   @Attribute var size: Int = 0
   @Attribute var saves: Int = 0
-  @ToMany(inverse: \UndoPage.binder, onDelete: .cascade) var sheets: [UndoPage]
-  @ToMany(inverse: \UndoTag.binders) var stickers: Set<UndoTag>
-  @ToOne(inverse: \UndoCover.binder) var cover: UndoCover?
+  @ToMany(inverse: \UndoPage.folder, onDelete: .cascade) var pages: [UndoPage]
+  @ToMany(inverse: \UndoTag.folders) var tags: Set<UndoTag>
+  @ToOne(inverse: \UndoCover.folder) var cover: UndoCover?
 }
 
 final class UndoPage: ManagedObject {
   @Attribute var key: String
   @Attribute var text: String = ""
-  @ToOne var binder: UndoFolder?
+  @ToOne var folder: UndoFolder?
   @ToOne var source: UndoTag?
 }
 
 final class UndoTag: ManagedObject {
   @Attribute var key: String
-  @ToMany var binders: Set<UndoFolder>
+  @ToMany var folders: Set<UndoFolder>
 }
 
 final class UndoCover: ManagedObject {
   @Attribute var key: String
-  @ToOne var binder: UndoFolder?
+  @ToOne var folder: UndoFolder?
 }
 
 enum UndoModel {
@@ -40,21 +40,21 @@ enum UndoModel {
   /// All objects with their values and relationships, as a context sees them.
   static func text(_ context: ObjectContext) throws -> String {
     var lines: [String] = []
-    for binder in try context.fetch(UndoFolder.self).all() {
-      let sheets = binder.sheets.map(\.key).joined(separator: ", ")
-      let stickers = binder.stickers.map(\.key).sorted().joined(separator: ", ")
+    for folder in try context.fetch(UndoFolder.self).all() {
+      let pages = folder.pages.map(\.key).joined(separator: ", ")
+      let tags = folder.tags.map(\.key).sorted().joined(separator: ", ")
       lines.append(
-        "UndoFolder \(binder.key) \(binder.size) [\(sheets)] {\(stickers)} \(binder.cover?.key ?? "-")")
+        "UndoFolder \(folder.key) \(folder.size) [\(pages)] {\(tags)} \(folder.cover?.key ?? "-")")
     }
-    for sheet in try context.fetch(UndoPage.self).all() {
+    for page in try context.fetch(UndoPage.self).all() {
       lines.append(
-        "UndoPage \(sheet.key) \(sheet.text) \(sheet.binder?.key ?? "-") \(sheet.source?.key ?? "-")")
+        "UndoPage \(page.key) \(page.text) \(page.folder?.key ?? "-") \(page.source?.key ?? "-")")
     }
-    for sticker in try context.fetch(UndoTag.self).all() {
-      lines.append("UndoTag \(sticker.key) {\(sticker.binders.map(\.key).sorted().joined(separator: ", "))}")
+    for tag in try context.fetch(UndoTag.self).all() {
+      lines.append("UndoTag \(tag.key) {\(tag.folders.map(\.key).sorted().joined(separator: ", "))}")
     }
     for cover in try context.fetch(UndoCover.self).all() {
-      lines.append("UndoCover \(cover.key) \(cover.binder?.key ?? "-")")
+      lines.append("UndoCover \(cover.key) \(cover.folder?.key ?? "-")")
     }
     return lines.sorted().joined(separator: "\n")
   }

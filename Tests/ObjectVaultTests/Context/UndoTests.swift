@@ -21,7 +21,7 @@ import Testing
     shelf = context.insert(UndoFolder.self) { ($0.key, $0.size) = ("shelf", 1) }
     first = context.insert(UndoPage.self) { $0.key = "first" }
     second = context.insert(UndoPage.self) { $0.key = "second" }
-    shelf.sheets = [first, second]
+    shelf.pages = [first, second]
     try context.save()
     undo = ContextUndoManager()
     context.undoManager = undo
@@ -119,16 +119,16 @@ import Testing
   @Test func `an insertion and its relationships are undone and made again`() throws {
     let new = context.insert(UndoPage.self) {
       ($0.key, $0.text) = ("new", "t")
-      $0.binder = shelf
+      $0.folder = shelf
     }
     let label = context.insert(UndoTag.self) { $0.key = "label" }
-    shelf.stickers = [label]
+    shelf.tags = [label]
     new.source = label
     let full = try present()
     for _ in 0..<4 { try context.undo() }
-    #expect(shelf.sheets == [first, second] && new.state == .invalid && !context.hasChanges)
+    #expect(shelf.pages == [first, second] && new.state == .invalid && !context.hasChanges)
     for _ in 0..<4 { try context.redo() }
-    #expect(try present() == full && shelf.sheets == [first, second, new] && new.state == .inserted)
+    #expect(try present() == full && shelf.pages == [first, second, new] && new.state == .inserted)
     try checkPending(context)
     try context.save()
     #expect(try stored() == full)
@@ -146,8 +146,8 @@ import Testing
     async throws
   {
     let label = context.insert(UndoTag.self) { $0.key = "label" }
-    shelf.stickers = [label]
-    let cover = context.insert(UndoCover.self) { ($0.key, $0.binder) = ("cover", shelf) }
+    shelf.tags = [label]
+    let cover = context.insert(UndoCover.self) { ($0.key, $0.folder) = ("cover", shelf) }
     first.source = label
     let other = context.insert(UndoFolder.self) { $0.key = "other" }
     try context.save()
@@ -155,7 +155,7 @@ import Testing
     let ids = [shelf.id.rowID, first.id.rowID, cover.id.rowID]
     for isSaved in [false, true] {
       context.delete(shelf)
-      #expect(cover.binder == nil)
+      #expect(cover.folder == nil)
       if isSaved { try context.save() }
       try context.undo()
       #expect(try present() == full && context.hasChanges == isSaved)
@@ -164,7 +164,7 @@ import Testing
       #expect(try stored() == full)
       #expect([shelf.id.rowID, first.id.rowID, cover.id.rowID] == ids)
       context.delete(label)
-      #expect(first.source == nil && shelf.stickers.isEmpty)
+      #expect(first.source == nil && shelf.tags.isEmpty)
       if isSaved { try context.save() }
       try context.undo()
       try context.save()
@@ -175,30 +175,30 @@ import Testing
     }
     // In the middle of an order.
     let middle = context.insert(UndoPage.self) { $0.key = "middle" }
-    shelf.sheets.insert(middle, at: 1)
+    shelf.pages.insert(middle, at: 1)
     try context.save()
     context.delete(middle)
     try context.save()
     try context.undo()
     try context.save()
-    #expect(shelf.sheets == [first, middle, second])
+    #expect(shelf.pages == [first, middle, second])
     #expect(try stored().contains("[first, middle, second]"))
-    #expect(other.sheets.isEmpty)
+    #expect(other.pages.isEmpty)
     #expect(try await store.verify().isEmpty)
   }
 
   @Test func `an order and a one-to-one are undone`() throws {
     let third = context.insert(UndoPage.self) { $0.key = "third" }
-    shelf.sheets.append(third)
+    shelf.pages.append(third)
     try context.save()
     undo.removeAll()
-    shelf.sheets.swapAt(0, 2)
-    shelf.sheets.remove(at: 1)
-    first.binder = nil
-    #expect(shelf.sheets == [third])
+    shelf.pages.swapAt(0, 2)
+    shelf.pages.remove(at: 1)
+    first.folder = nil
+    #expect(shelf.pages == [third])
     for expected in [[third, first], [third, second, first], [first, second, third]] {
       try context.undo()
-      #expect(shelf.sheets == expected)
+      #expect(shelf.pages == expected)
     }
     #expect(!context.hasChanges)
     try context.redo()
@@ -208,10 +208,10 @@ import Testing
       context.insert(UndoCover.self) { $0.key = "1" }, context.insert(UndoCover.self) { $0.key = "2" }
     )
     shelf.cover = one
-    two.binder = shelf
-    #expect(one.binder == nil && shelf.cover === two)
+    two.folder = shelf
+    #expect(one.folder == nil && shelf.cover === two)
     try context.undo()
-    #expect(one.binder === shelf && shelf.cover === one && two.binder == nil)
+    #expect(one.folder === shelf && shelf.cover === one && two.folder == nil)
     try context.redo()
     #expect(shelf.cover === two)
     try checkPending(context)
@@ -297,16 +297,16 @@ import Testing
     defer { dynamic.close() }
     let context = dynamic.makeContext()
     context.undoManager = ContextUndoManager()
-    let binder = try #require(try context.fetch(entity: "UndoFolder").first())
-    let sheet = try context.insert(entity: "UndoPage") { $0["key"] = "dynamic" }
-    try binder.add(sheet, to: "sheets")
-    binder["size"] = 5
+    let folder = try #require(try context.fetch(entity: "UndoFolder").first())
+    let page = try context.insert(entity: "UndoPage") { $0["key"] = "dynamic" }
+    try folder.add(page, to: "pages")
+    folder["size"] = 5
     try context.save()
-    context.delete(binder)
+    context.delete(folder)
     try context.save()
     for _ in 0..<4 { try context.undo() }
     try context.save()
-    #expect(binder["size"] as Int == 1 && binder[ordered: "sheets"].count == 2)
+    #expect(folder["size"] as Int == 1 && folder[ordered: "pages"].count == 2)
     #expect(try context.fetch(entity: "UndoPage").count() == 2)
   }
 
@@ -331,29 +331,29 @@ import Testing
     struct Stop: Error {}
     #expect(throws: Stop.self) {
       try context.insert(UndoPage.self) {
-        $0.binder = shelf
+        $0.folder = shelf
         throw Stop()
       }
     }
-    #expect(!undo.canUndo && shelf.sheets == [first, second])
+    #expect(!undo.canUndo && shelf.pages == [first, second])
     let read = store.makeContext()
     #expect(throws: Never.self) { try read.undo() }
   }
 
   @Test func `thousands of changes are undone at once`() throws {
     undo.group {
-      for number in 0..<4000 { context.insert(UndoPage.self) { ($0.key, $0.binder) = ("\(number)", shelf) } }
+      for number in 0..<4000 { context.insert(UndoPage.self) { ($0.key, $0.folder) = ("\(number)", shelf) } }
     }
     try context.save()
-    undo.group { for sheet in shelf.sheets { sheet.text = "changed" } }
+    undo.group { for page in shelf.pages { page.text = "changed" } }
     context.delete(shelf)
     try context.save()
     try context.undo()
-    #expect(shelf.sheets.count == 4002)
+    #expect(shelf.pages.count == 4002)
     try context.undo()
-    #expect(shelf.sheets.allSatisfy { $0.text == "" })
+    #expect(shelf.pages.allSatisfy { $0.text == "" })
     try context.undo()
-    #expect(shelf.sheets == [first, second])
+    #expect(shelf.pages == [first, second])
     try context.save()
     let reader = store.makeContext()
     #expect(try reader.fetch(UndoPage.self).count() == 2)
