@@ -36,25 +36,59 @@ public final class ContextUndoManager {
   /// latest group is always kept.
   public let byteLimit: Int
 
+  // Groups are only removed while `former` retains them, and released when nothing is being changed: the
+  // deinit of a user's class may make changes.
   /// The groups to be undone and redone, the latest last.
   private(set) var groups = Stacks()
   /// The groups at the last save, to which a rollback returns.
   private var saved = Stacks()
+  /// The number of saves so far: an order of members is only known to be that of the file until a save.
+  private(set) var saveCount = 0
+  /// The number of times that all groups were replaced, by a rollback or a reset.
+  private var replacements = 0
   /// The group that records; nil if the next change begins one.
   private(set) var open: UndoGroup?
+  /// The depth of groups that are not ended by the end of a call.
   private var depth = 0
   /// The depth of calls that change several properties.
   private var callDepth = 0
   /// Whether changes are recorded.
   private(set) var isRecording = true
-  // Safe: the context sets it, and sets it to nil in its deinit and when it gets another undo manager; only
-  // the task that uses the context reads it.
+  // Safe: the context sets it, and sets it to nil in its deinit and when it gets another undo manager. An
+  // undo manager is used where its context is used.
   /// The present context.
   @safe unowned(unsafe) var context: ObjectContext?
 
   struct Stacks {
-    var undo: [UndoGroup] = []
-    var redo: [UndoGroup] = []
+    private(set) var undo: [UndoGroup] = []
+    private(set) var redo: [UndoGroup] = []
+    /// The memory of the groups to be undone, about.
+    private var byteCount = 0
+
+    mutating func push(_ group: UndoGroup) {
+      undo.append(group)
+      byteCount += group.byteCount
+    }
+
+    mutating func pop() -> UndoGroup? {
+      let group = undo.popLast()
+      byteCount -= group?.byteCount ?? 0
+      return group
+    }
+
+    mutating func pushRedo(_ group: UndoGroup) { redo.append(group) }
+    mutating func popRedo() -> UndoGroup? { redo.popLast() }
+    mutating func dropRedo() { redo = [] }
+
+    /// Drops the oldest groups beyond the limits, but not the latest one.
+    mutating func drop(beyond levels: Int, byteLimit: Int) {
+      var count = 0
+      while undo.count - count > max(1, levels) || (undo.count - count > 1 && byteCount > byteLimit) {
+        byteCount -= undo[count].byteCount
+        count += 1
+      }
+      if count > 0 { undo.removeFirst(count) }
+    }
   }
 
   /// Creates an undo manager without changes.
@@ -83,7 +117,7 @@ public final class ContextUndoManager {
   /// Begins a group that ends with ``endGroup()``; groups may be nested, and the outermost one counts.
   /// - Parameter name: The name of the group; that of an inner group counts if the outer one has none.
   public func beginGroup(named name: String? = nil) {
-    if depth == 0 { closeGroup() }
+    if depth == 0, callDepth == 0 { closeGroup() }
     depth += 1
     let group = openGroup()
     group.name = group.name ?? name
@@ -93,7 +127,7 @@ public final class ContextUndoManager {
   public func endGroup() {
     guard depth > 0 else { return }
     depth -= 1
-    if depth == 0 { closeGroup() }
+    if depth == 0, callDepth == 0 { closeGroup() }
   }
 
   /// Whether there is something to undo.
@@ -111,8 +145,11 @@ public final class ContextUndoManager {
 
   /// Forgets all groups: nothing can be undone or redone any more. The changes stay.
   public func removeAll() {
+    let former = (groups, saved, open)
     (groups, saved) = (Stacks(), Stacks())
     open = depth > 0 ? UndoGroup() : nil
+    replacements += 1
+    withExtendedLifetime(former) {}
   }
 
   /// The number of groups that can be undone, for tests.
@@ -166,9 +203,11 @@ public final class ContextUndoManager {
     guard !group.isEmpty else { return }
     close(group)
     guard !group.isEmpty else { return }
-    groups.undo.append(group)
-    groups.redo = []
-    dropOldest()
+    let former = groups
+    groups.push(group)
+    groups.dropRedo()
+    groups.drop(beyond: levels, byteLimit: byteLimit)
+    withExtendedLifetime(former) {}
   }
 
   private func close(_ group: UndoGroup) {
@@ -176,30 +215,27 @@ public final class ContextUndoManager {
     group.close { context.formerValue(of: $0, $1) }
   }
 
-  private func dropOldest() {
-    var (count, bytes) = (0, 0)
-    for group in groups.undo.reversed() {
-      bytes += group.byteCount
-      if count > 0, count >= levels || bytes > byteLimit { break }
-      count += 1
-    }
-    groups.undo.removeFirst(groups.undo.count - count)
-  }
-
-  /// Runs the hooks of a save: their changes belong to the latest group.
+  /// Runs the hooks of a save: their changes belong to the latest group. Without a group they are not
+  /// recorded, because the change before them cannot be undone either.
   func joiningLatest<Result>(_ body: () throws -> Result) rethrows -> Result {
     closeGroup()
-    guard depth == 0, let latest = groups.undo.popLast() else { return try call(body) }
-    let redo = groups.redo
-    latest.reopen()
-    open = latest
-    callDepth += 1
+    if depth > 0 { return try call(body) }
+    guard let latest = groups.undo.last else { return try unrecorded(body) }
+    // A copy, because a rollback may return to the group as it is.
+    let joined = UndoGroup(copy: latest)
+    let count = replacements
+    open = joined
+    depth += 1
     defer {
-      callDepth -= 1
+      depth -= 1
       open = nil
-      close(latest)
-      groups.undo.append(latest)
-      groups.redo = redo
+      if replacements == count {
+        close(joined)
+        let former = groups
+        _ = groups.pop()
+        groups.push(joined)
+        withExtendedLifetime(former) {}
+      }
     }
     return try body()
   }
@@ -209,37 +245,42 @@ public final class ContextUndoManager {
   /// Takes the next group to undo or redo.
   func take(redoing: Bool) -> UndoGroup? {
     closeGroup()
-    return redoing ? groups.redo.popLast() : groups.undo.popLast()
+    return redoing ? groups.popRedo() : groups.pop()
   }
 
   /// Puts back a group that was not undone.
   func putBack(_ group: UndoGroup, redoing: Bool) {
-    if redoing { groups.redo.append(group) } else { groups.undo.append(group) }
+    if redoing { groups.pushRedo(group) } else { groups.push(group) }
   }
 
   /// Runs `body`, which changes a group back, and records how to change it again.
   func reversing(_ group: UndoGroup, redoing: Bool, _ body: () -> Void) {
-    let reverse = UndoGroup()
-    reverse.name = group.name
+    let reverse = UndoGroup(reversing: group)
     open = reverse
-    callDepth += 1
+    depth += 1
     body()
-    callDepth -= 1
+    depth -= 1
     open = nil
     close(reverse)
-    if redoing { groups.undo.append(reverse) } else { groups.redo.append(reverse) }
+    if redoing { groups.push(reverse) } else { groups.pushRedo(reverse) }
   }
 
   // MARK: Saves
 
   func didSave() {
     closeGroup()
+    saveCount += 1
+    let former = saved
     saved = groups
+    withExtendedLifetime(former) {}
   }
 
   /// Returns to the groups of the last save. Changes since then are discarded.
   func didRollBack() {
+    let former = (groups, open)
     groups = saved
     open = depth > 0 ? UndoGroup() : nil
+    replacements += 1
+    withExtendedLifetime(former) {}
   }
 }

@@ -19,7 +19,8 @@ struct ConflictingObject {
       if object.state == .loaded, let overlay = object.overlay, overlay.changed.contains(slot) {
         mine[name] = overlay[slot]
       }
-      if let stored, let former, !stored.value(slot).isStored(as: former) {
+      // A lazy attribute may have been written without being read: its base is unknown.
+      if let stored, let known = former ?? mine[name], !stored.value(slot).isStored(as: known) {
         theirs[name] = stored.value(slot)
       }
     }
@@ -151,12 +152,12 @@ extension ObjectContext {
     var changes = Rebasing()
     do {
       return try attempt(true) {
+        defer { changePending { $0.dropKept() } }
         for found in try conflictingObjects(updatedObjects + deletedObjects, on: connection) {
           if let resolution = try mergePolicy.resolution(of: found.conflict) {
             try rebase(found, keeping: resolution, &changes)
           }
         }
-        changePending { $0.dropKept() }
       }
     } catch {
       changes.undo()

@@ -39,7 +39,7 @@ extension ObjectContext {
     let deletions = NewDeletions(
       former.objects.filter { $0.state == .inserted }, with: try cascadedObjects())
     deniedDeletions = DeniedDeletions()
-    for object in former.objects where deletions.goes(object) { remove(object) }
+    undoable { for object in former.objects where deletions.goes(object) { remove(object) } }
     deniedDeletions.add(deletions)
     return deletions.denial
   }
@@ -66,7 +66,7 @@ extension ObjectContext {
 
   /// Removes a new object and all objects that it cascades to, or marks a saved object for deletion. The
   /// save applies the delete rules of saved objects.
-  private func remove(_ object: ManagedObject) {
+  func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {
       prepareForDeletion(object)
@@ -112,6 +112,8 @@ extension ObjectContext {
     }
     object.leaveRelationships()
     if entity.isInManyToMany { deletions.append(object) }
+    // A row that was deleted elsewhere may be inserted again: the object is then in both lists.
+    if object.isRegistered, object.overlay != nil { pending.didRefresh() }
     discard(object)
     changePending { $0.didDiscardNew() }
     return taken

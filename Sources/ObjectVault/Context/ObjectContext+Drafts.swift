@@ -15,7 +15,9 @@ extension ObjectContext {
   ///
   /// Objects that it refers to and that are in no context are inserted as well. Until the insertion, a
   /// relationship has what it was set to, and its inverse is not set. A class may have initializers of its
-  /// own, which call `self.init()`: `convenience init(name: String)`.
+  /// own, which call `self.init()`: `convenience init(name: String)`. Objects that refer to each other and
+  /// are never inserted keep each other alive. The members of a `Set` get their ids in no particular order.
+  /// Access by name (`object["name"]`) begins with the insertion.
   ///
   /// It cannot throw. For an object of another context, a deleted one, and one whose class is not in the
   /// schema or inherits from another entity, the error is in ``faultErrors``: create objects of such classes
@@ -45,7 +47,7 @@ extension ObjectContext {
       waiting += draft.related.flatMap(\.objects).filter(\.isDraft).reversed()
     }
     for (object, draft) in added {
-      for (slot, members) in draft.related { relate(object, slot, members) }
+      for related in draft.related { relate(object, related.slot, related.objects) }
     }
   }
 
@@ -86,13 +88,16 @@ extension ObjectContext {
   private func refusal(of object: ManagedObject) -> StoreError {
     let name = object.nameOfEntity
     if core.entity(of: type(of: object)) == nil { return .unknownEntity(name: name) }
+    if object.context === self || object.extras?.former?.host === self {
+      return .cannotInsert(entity: name, reason: "it was deleted")
+    }
     if object.isInContext { return .cannotInsert(entity: name, reason: "it belongs to another context") }
     if object.extras?.former != nil {
       return .cannotInsert(entity: name, reason: "it was deleted, or its context was released")
     }
     return .cannotInsert(
       entity: name,
-      reason: "its class inherits properties, or its initializer sets no properties; use "
+      reason: "its class inherits properties, or one of its stored properties makes another object; use "
         + "insert(\(name).self)")
   }
 }

@@ -81,6 +81,10 @@ extension ObjectContext {
   /// object, or one that was made from a number.
   func temporaryRow(_ id: Int64, _ store: StoreFingerprint) -> Int64? { store == former.temporary ? id : nil }
 
+  func target(withID id: Int64, of entity: EntityMapping) throws -> ManagedObject? {
+    try existing(entity, id < 0 ? settledIDs.final(id) ?? id : id)
+  }
+
   /// Returns the object of a row that the caller named; nil when there is no such row.
   func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
     let map = maps[entity.index]
@@ -135,6 +139,7 @@ extension ObjectContext {
     let rows = single.readers[entity.index] ?? SingleRows(entity, in: maps, run: run, on: connection)
     guard !rows.isReading else { return try anyRow(entity, id) }
     single.readers[entity.index] = rows
+    defer { awake() }
     return try told(connection) { _ in try rows.row(id) }
   }
 

@@ -50,14 +50,12 @@ extension ObjectContext {
     let listener = onWillSave
     guard listener != nil || !core.hooks.isDisjoint(with: .beforeSave) else { return [] }
     return try withHookRun { run in
-      try prepareCascades(run)
-      try callWillSave(run)
+      try callUntilQuiet(run)
       if let listener {
         try run.call("onWillSave", of: nil) { try listener(pendingChanges, self) }
-        try prepareCascades(run)
-        try callWillSave(run)
+        try callUntilQuiet(run)
       }
-      return failures(run)
+      return try failures(run)
     }
   }
 
@@ -70,6 +68,16 @@ extension ObjectContext {
         for object in objects { run.call("didSave", of: object) { object.didSave() } }
       }
     }
+  }
+
+  /// Calls the hooks of deletions and of saves until they delete nothing more.
+  private func callUntilQuiet(_ run: HookRun) throws {
+    var count: Int
+    repeat {
+      count = pending.deleted.count
+      try prepareCascades(run)
+      try callWillSave(run)
+    } while pending.deleted.count != count
   }
 
   private func withHookRun<Result>(_ body: (HookRun) throws -> Result) rethrows -> Result {
@@ -94,8 +102,8 @@ extension ObjectContext {
     }
     throw run.call("willSave", of: last) {
       run.error(
-        "changes or makes objects each time that it is called: \(HookRun.limit) rounds did not end. Let it "
-          + "change another object only if the value differs")
+        "was called \(HookRun.limit) times, and still changed or made objects. Let it change another object "
+          + "only if the value differs")
     }
   }
 
@@ -139,8 +147,14 @@ extension ObjectContext {
 
   // MARK: Validation
 
-  private func failures(_ run: HookRun) -> [ValidationFailure] {
+  private func failures(_ run: HookRun) throws -> [ValidationFailure] {
+    guard !core.hooks.isDisjoint(with: .validating) else { return [] }
     var failures: [ValidationFailure] = []
+    // Objects that delete rules delete are not written, and those that hooks have kept are not deleted.
+    let deletion = pending.deleted.isEmpty ? nil : try cascades()
+    let isGoing = { (object: ManagedObject) in
+      object.entity.flatMap { deletion?.contains(object.rowID, $0) } == true
+    }
     func check(
       _ objects: [ManagedObject], hook: ClassHooks, name: String, _ body: (ManagedObject) throws -> Void
     ) {
@@ -151,14 +165,14 @@ extension ObjectContext {
         }
       }
     }
-    check(insertedObjects, hook: .validateForInsert, name: "validateForInsert") {
+    check(insertedObjects.filter { !isGoing($0) }, hook: .validateForInsert, name: "validateForInsert") {
       try $0.validateForInsert()
     }
-    check(updatedObjects, hook: .validateForUpdate, name: "validateForUpdate") {
+    check(updatedObjects.filter { !isGoing($0) }, hook: .validateForUpdate, name: "validateForUpdate") {
       try $0.validateForUpdate()
     }
     check(
-      deletedObjects + run.cascaded.filter { $0.state != .deleted }, hook: .validateForDelete,
+      deletedObjects + run.cascaded.filter { $0.state != .deleted && isGoing($0) }, hook: .validateForDelete,
       name: "validateForDelete"
     ) { try $0.validateForDelete() }
     return failures
@@ -177,9 +191,15 @@ extension ObjectContext {
   }
 
   @inline(never) private func awakeAll() {
-    let objects = awakening
-    awakening = []
-    for object in objects where object.state == .loaded { object.awakeFromFetch() }
+    // A hook may read further rows. The outermost call wakes all: otherwise a chain would be a recursion.
+    guard !isAwaking else { return }
+    isAwaking = true
+    defer { isAwaking = false }
+    while !awakening.isEmpty {
+      let objects = awakening
+      awakening = []
+      for object in objects where object.state == .loaded { object.awakeFromFetch() }
+    }
   }
 }
 

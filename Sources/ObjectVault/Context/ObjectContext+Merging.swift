@@ -28,7 +28,9 @@ extension ObjectContext {
       guard let entity = core.mapping.entity(named: update.entity) else { continue }
       readMembersAgain(ofTargetsIn: update.old, entity)
       readMembersAgain(ofTargetsIn: update.new, entity)
-      if let object = maps[entity.index].find(update.rowID), !isCurrent(object, update.new) { forgetClean(object) }
+      if let object = maps[entity.index].find(update.rowID), !isCurrent(object, update.new) {
+        forgetClean(object)
+      }
     }
     for row in changes.deleted {
       guard let entity = core.mapping.entity(named: row.entity) else { continue }
@@ -41,7 +43,8 @@ extension ObjectContext {
     }
     for link in changes.linked + changes.unlinked { readMembersAgain(of: link) }
     for place in changes.placed {
-      guard let entity = core.mapping.entity(named: place.entity), let slot = entity.slot(named: place.relationship)
+      guard let entity = core.mapping.entity(named: place.entity),
+        let slot = entity.slot(named: place.relationship)
       else { continue }
       readMembersAgain(of: maps[entity.index].find(place.owner), slot)
     }
@@ -67,7 +70,9 @@ extension ObjectContext {
   /// Lets the members of the objects that to-ones refer to be read again.
   private func readMembersAgain(ofTargetsIn values: ChangeSet.Values, _ entity: EntityMapping) {
     for relationship in entity.relationships where !relationship.hasMembers {
-      guard let inverse = relationship.inverseSlot, let id = values[relationship.name]?.int64 else { continue }
+      guard let inverse = relationship.inverseSlot, let id = values[relationship.name]?.int64 else {
+        continue
+      }
       readMembersAgain(of: maps[relationship.destination.index].find(id), inverse)
     }
   }

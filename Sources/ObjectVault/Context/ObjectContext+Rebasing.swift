@@ -5,6 +5,14 @@ internal import CipherSQLite
 /// The changes of objects that can be undone if the save fails for which they were made.
 struct Rebasing {
   private var steps: [() -> Void] = []
+  private var copied: Set<ObjectIdentifier> = []
+
+  /// Restores the members of a to-many on undo, as they are at the first call.
+  mutating func keep(_ state: ToManyState) {
+    guard copied.insert(ObjectIdentifier(state)).inserted else { return }
+    let copy = state.copy()
+    onUndo { state.restore(copy) }
+  }
 
   mutating func onUndo(_ step: @escaping () -> Void) { steps.append(step) }
 
@@ -30,9 +38,8 @@ extension ObjectContext {
     }
     if object.state == .deleted {
       if keepsMine {
-        let version = object.rowVersion
-        object.rowVersion = stored.version
-        return changes.onUndo { object.rowVersion = version }
+        restoreOnUndo(object, &changes)
+        return take(stored, for: object)
       }
       keep(object, &changes)
       guard let given else { return }
@@ -43,7 +50,8 @@ extension ObjectContext {
     for slot in entity.storedSlots where given == nil {
       let mine = overlay.changed.contains(slot) ? overlay[slot] : nil
       let former = object.packedCell(slot).flatMap { $0.isAbsent ? nil : $0.value }
-      let isTheirs = former.map { !stored.value(slot).isStored(as: $0) } ?? false
+      // A lazy attribute may have been written without being read. Another value is then theirs.
+      let isTheirs = (former ?? mine).map { !stored.value(slot).isStored(as: $0) } ?? false
       let kept: SQLValue? =
         switch resolution {
         case .mine: mine
@@ -99,8 +107,7 @@ extension ObjectContext {
     }
     let refused = object.overlay?.refused?.filter { writing[$0.key] != nil }
     index.wake(object)
-    unsafe object.row = unsafe stored.cells
-    (object.page, object.rowVersion, object.isPartial) = (stored.page, stored.version, false)
+    take(stored, for: object)
     object.state = .loaded
     guard !writing.isEmpty else {
       if object.isRegistered, object.overlay != nil { pending.didRefresh() }
@@ -116,6 +123,12 @@ extension ObjectContext {
     let wasClean = object.overlay == nil
     object.overlay = overlay
     if wasClean { didWrite(object, isFirst: true) }
+  }
+
+  // Safe: the object retains the page of its row.
+  private func take(_ stored: StoredRow, for object: ManagedObject) {
+    unsafe object.row = unsafe stored.cells
+    (object.page, object.rowVersion, object.isPartial) = (stored.page, stored.version, false)
   }
 
   /// Makes an object new again, because its row was deleted elsewhere: the save inserts it with its id.
@@ -134,6 +147,12 @@ extension ObjectContext {
     index.wake(object)
     (object.overlay, object.state, object.isPartial) = (overlay, .inserted, false)
     object.dropRow()
+    object.toMany.forEach { state in
+      // Its rows were deleted, or refer to it no more.
+      guard !state.isChanged else { return }
+      changes.keep(state)
+      state.forget()
+    }
     pending.didInsert(object)
   }
 
@@ -152,17 +171,18 @@ extension ObjectContext {
 
   /// Takes back the deletion of an object; its row is read again when it is next needed.
   private func keep(_ object: ManagedObject, _ changes: inout Rebasing) {
+    // Undone after the object has its row again.
+    changes.onUndo { [self] in
+      deletions.restart()
+      pending.didDelete(object)
+      object.leaveRelationships()
+    }
     restoreOnUndo(object, &changes)
     object.state = .loaded
     object.rejoinRelationships()
     revertReferences(of: object)
     forget(object)
     deletions.restart()
-    changes.onUndo { [self] in
-      deletions.restart()
-      pending.didDelete(object)
-      object.leaveRelationships()
-    }
   }
 
   /// Restores the row, the changes and the state of an object if the save fails.
@@ -187,14 +207,16 @@ extension ObjectContext {
   ) {
     guard let inverse = relationship.inverseSlot else { return }
     let map = maps[relationship.destination.index]
-    let shown = object.storedValue(relationship.slot)?.int64
+    let former = object.packedCell(relationship.slot)?.int64
+    let written = object.overlay.flatMap { overlay in
+      overlay.changed.contains(relationship.slot) ? overlay[relationship.slot] : nil
+    }
+    let shown = written.map(\.int64) ?? former
     guard shown != new else { return }
-    let former = object.rowValue(relationship.slot)?.int64
     let targets = Set([shown, former, new].compactMap { $0 }.compactMap(map.find))
     for target in targets {
       guard let state = target.changedMembers(inverse) else { continue }
-      let copy = state.copy()
-      changes.onUndo { state.restore(copy) }
+      changes.keep(state)
       if target.rowID == shown { state.takeBack(inserted: object) }
       if target.rowID == former { state.takeBack(removed: object) }
       if target.rowID == new { state.adopt(member: object) } else { state.leave(object) }

@@ -18,9 +18,9 @@ extension ObjectContext {
     try merge([object])
   }
 
-  /// Discards the rows of all objects without changes, which are read again when they are next needed, and
-  /// reads the rows of those with changes, which stay set, as ``refresh(_:mergeChanges:)`` does. Use it when
-  /// another process has changed the store.
+  /// Shows what others have committed, for example another process. Objects without changes are read again
+  /// when they are next needed. The rows of objects with changes are read now, and the changes are kept, as
+  /// by ``refresh(_:mergeChanges:)``.
   ///
   /// One query for 500 changed objects. Members of to-manys are read again when they are next needed; a
   /// to-many with changes keeps the members that it has in memory.

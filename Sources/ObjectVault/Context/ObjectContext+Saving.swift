@@ -54,6 +54,7 @@ extension ObjectContext {
       try keepAssignedIDs()
       // Pending changes that cancel each other out are cleared, too.
       if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
+      undoes?.didSave()
       return try saveMetadata(isLast: isLast)
     }
     guard canWrite else { throw StoreError.readOnlyContext }
@@ -87,6 +88,13 @@ extension ObjectContext {
       undoes?.didSave()
       didSaveMetadata(isLast: isLast)
       callHooksAfterSave(writer.plan)
+      if isLast, pending.isLive {
+        throw StoreError.hookFailed(
+          entity: "", rowID: 0, hook: "didSave",
+          reason:
+            "has changed objects at the end of a write, where nothing saves them any more; change them in "
+            + "willSave")
+      }
     case .pooled(let pool):
       let plan = try pool.withWriter { connection in
         let writer = try settlingConflicts(on: connection, isUndone: true) { isMerging, begin in

@@ -78,7 +78,10 @@ extension ObjectContext {
     guard !overwriting else { return }
     var names: [ManagedObject: [String]] = [:]
     for value in group.values where !returning.contains(value.object) {
-      if value.latest?.isPresent(in: value.object, value.slot) == false {
+      if value.latest?.isPresent(in: value.object, value.slot) == false,
+        !value.former.isPresent(in: value.object, value.slot),
+        !group.hookPlaces.contains(UndoGroup.Place(value.object, value.slot))
+      {
         names[value.object, default: []].append(value.object.entity?.slots[value.slot].name ?? "")
       }
     }
@@ -89,7 +92,9 @@ extension ObjectContext {
         storedVersion: object.rowVersion, properties: properties.sorted())
     }.sorted { ($0.entity, $0.rowID) < ($1.entity, $1.rowID) }
     throw StoreError.undoRefused(
-      reason: "Other writers have changed what the undo would change", conflicts: conflicts)
+      reason:
+        "These values are no longer those that the change left: another writer or a refresh has changed "
+        + "them", conflicts: conflicts)
   }
 
   /// Changes a group back. All of it is recorded, in the group of the opposite direction.
@@ -103,7 +108,13 @@ extension ObjectContext {
     }
     for removed in group.removed {
       for (slot, value) in removed.values { write(value, to: removed.object, slot, onlyToOnes: true) }
-      for (slot, members) in removed.links { link(removed.object, slot, members) }
+      for link in removed.links where isUsable(link.owner) && isUsable(link.member) {
+        // A set in memory may still have an object that was deleted.
+        if removed.object.state == .inserted, link.member === removed.object {
+          link.owner.toMany[link.relationship.slot]?.leave(link.member)
+        }
+        link.owner.addMember(link.member, link.relationship)
+      }
     }
     for value in group.values.reversed() { write(value.former, to: value.object, value.slot) }
     for link in group.links.reversed() where isUsable(link.owner) && isUsable(link.member) {
@@ -113,10 +124,12 @@ extension ObjectContext {
         link.owner.connect(link.member, link.relationship)
       }
     }
-    for object in group.inserted.reversed() where isUsable(object) { delete(object) }
+    for object in group.inserted.reversed() where isUsable(object) { remove(object) }
     for order in group.orders where isUsable(order.owner) {
       willArrange(order.owner, order.slot)
-      order.owner.members(order.slot).restore(order: order.members, isRearranged: order.isRearranged)
+      order.owner.members(order.slot).restore(
+        order: order.members, isRearranged: order.isRearranged,
+        isOfThisSave: order.saveCount == undoes?.saveCount)
       didTouchMembers(order.owner)
     }
     for object in Set(group.values.map(\.object) + group.removed.map(\.object)) { dropEqualChanges(object) }
@@ -139,16 +152,11 @@ extension ObjectContext {
     case .target(let target):
       if isUsable(target) { object.writeToOne(target, UInt16(slot)) }
     case .stored(let stored):
-      guard let id = stored.int64, let destination = entity.slots[slot].relationship else {
+      guard let id = stored.int64, id > 0, let destination = entity.slots[slot].relationship else {
         return object.writeToOne(nil, UInt16(slot))
       }
       if let target = target(of: destination, id, tells: false) { object.writeToOne(target, UInt16(slot)) }
     }
-  }
-
-  private func link(_ object: ManagedObject, _ slot: Int, _ members: [ManagedObject]) {
-    guard isUsable(object), let relationship = object.entity?.slots[slot].relationship else { return }
-    for member in members where isUsable(member) { object.addMember(member, relationship) }
   }
 
   // MARK: Objects
@@ -203,7 +211,7 @@ extension ObjectContext {
 
   // MARK: Recording
 
-  var recordsChanges: Bool { undoes?.isRecording == true }
+  var recordsChanges: Bool { undoes != nil }
 
   /// Runs a call that makes several changes.
   func undoable(_ body: () -> Void) {
@@ -220,7 +228,8 @@ extension ObjectContext {
       let state = owner.loadedMembers(slot)
       guard let order = state.order else { return nil }
       return UndoGroup.Order(
-        owner: owner, slot: slot, members: order.objects, isRearranged: state.isRearranged)
+        owner: owner, slot: slot, members: order.objects, isRearranged: state.isRearranged,
+        saveCount: undoes?.saveCount ?? 0)
     }
   }
 
@@ -233,10 +242,9 @@ extension ObjectContext {
     let entity = map.entity
     undoes?.recorder?.willRemove(object) {
       RemovedObject(
-        object: object, map: map, values: entity.storedSlots.map { ($0, formerValue(of: object, $0)) },
-        links: entity.relationships.filter { $0.join != nil }.map {
-          ($0.slot, Array(object.loadedMembers($0.slot).members ?? []))
-        })
+        object: object, map: map,
+        values: entity.storedSlots.compactMap { slot in formerValue(of: object, slot).map { (slot, $0) } },
+        links: links(of: object, entity))
     }
     for relationship in entity.relationships {
       // The places of its members, and its places among the members of others.
@@ -244,11 +252,41 @@ extension ObjectContext {
       guard let inverse = relationship.inverseSlot, relationship.inverseOrder != nil else { continue }
       for owner in object.related(by: relationship) { willArrange(owner, inverse) }
     }
+    for referrer in entity.danglingReferrers {
+      for other in referrers(referrer, to: object) where isUsable(other) {
+        other.writeToOne(nil, UInt16(referrer.slot))
+      }
+    }
     return object.state == .inserted ? [] : applyDeleteRules(of: object)
   }
 
-  func formerValue(of object: ManagedObject, _ slot: Int) -> FormerValue {
-    let value = object.storedValue(slot) ?? .null
+  /// Returns the links of an object, and those of others to it that it does not know itself.
+  private func links(of object: ManagedObject, _ entity: EntityMapping) -> [UndoGroup.Link] {
+    var found: [UndoGroup.Link] = []
+    for relationship in entity.relationships where relationship.join != nil {
+      for member in object.loadedMembers(relationship.slot).members ?? [] {
+        found.append(.init(owner: object, member: member, relationship: relationship, isAdded: true))
+      }
+    }
+    for relationship in core.mapping.relationships
+    where relationship.inverseSlot == nil && relationship.destination.includes(entity) {
+      guard let (table, isSource) = relationship.join, isSource else { continue }
+      for owner in objects(
+        relationship.owner,
+        related: { related in
+          try related.linked(table, isSource: false, of: RowIDSet([object.rowID])).map(\.other)
+        })
+      {
+        if relationship.isOrdered { willArrange(owner, relationship.slot) }
+        found.append(.init(owner: owner, member: object, relationship: relationship, isAdded: true))
+      }
+    }
+    return found
+  }
+
+  /// Returns the present value of a slot; nil if it could not be read.
+  func formerValue(of object: ManagedObject, _ slot: Int) -> FormerValue? {
+    guard let value = object.storedValue(slot) else { return nil }
     guard let id = value.int64, let relationship = object.entity?.slots[slot].relationship,
       let target = maps[relationship.destination.index].find(id)
     else { return .stored(value) }
@@ -272,25 +310,35 @@ extension ObjectContext {
         for other in others where isUsable(other) { other.writeToOne(nil, UInt16(inverse)) }
       }
     }
-    for referrer in entity.danglingReferrers {
-      for other in referrers(referrer, to: object) where isUsable(other) {
-        other.writeToOne(nil, UInt16(referrer.slot))
-      }
-    }
     return cascaded
   }
 
   /// Returns the objects whose to-one without an inverse refers to an object, in the file and in memory.
   private func referrers(_ relationship: RelationshipMapping, to object: ManagedObject) -> [ManagedObject] {
+    let target = RowIDSet([object.rowID])
+    return objects(relationship.owner) { related in
+      try related.changedReferrers(relationship.owner, relationship.slot, to: target).map(\.other)
+        + related.storedReferrers(relationship.owner, relationship.slot, to: target).map(\.other)
+    }
+  }
+
+  /// Returns objects of an entity by the ids that a search for related rows finds.
+  private func objects(
+    _ entity: EntityMapping, related search: (inout RelatedRows) throws -> [Int64]
+  ) -> [ManagedObject] {
     do {
+      index.update(pending)
       let ids = try withConnection { connection in
-        var related = RelatedRows(pending, maps: maps, reader: ConnectionReader(connection: connection))
-        let target = RowIDSet([object.rowID])
-        return try related.changedReferrers(relationship.owner, relationship.slot, to: target)
-          + related.storedReferrers(relationship.owner, relationship.slot, to: target)
-      }.map(\.other)
-      let stored = try scan(relationship.owner).rows(ids.filter { $0 > 0 }.sorted())
-      return stored + ids.filter { $0 < 0 }.compactMap(maps[relationship.owner.index].find)
+        var related = RelatedRows(
+          pending, maps: maps, reader: ConnectionReader(connection: connection), index: index)
+        return try search(&related)
+      }
+      let map = maps[entity.index]
+      let known = ids.compactMap(map.find)
+      let others = ids.filter { $0 > 0 && map.find($0) == nil }.sorted()
+      let read = others.isEmpty ? [] : try scan(entity).rows(others)
+      for object in known where object.state == .fault { try load(object) }
+      return known + read
     } catch {
       note(error)
       return []

@@ -146,6 +146,7 @@ public final class ObjectContext: ObjectHost {
   var objectsBeingDeleted: Set<ManagedObject> = []
   /// The objects whose rows were read and whose hook is still to be called.
   @safe @exclusivity(unchecked) var awakening: [ManagedObject] = []
+  var isAwaking = false
 
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {
@@ -173,7 +174,6 @@ public final class ObjectContext: ObjectHost {
 
   deinit {
     former.host = nil
-    undoes?.removeAll()
     undoes?.context = nil
     // Objects that are still referenced lose their map and context; cycles of member sets are broken.
     let alive = maps.objects
@@ -185,6 +185,7 @@ public final class ObjectContext: ObjectHost {
       object.forgetMembers()
       object.remember(former)
     }
+    undoes?.removeAll()
   }
 
   /// Whether there is anything to save. Inside ``Store/write(_:)``: whether anything is uncommitted,

@@ -40,8 +40,8 @@ struct RemovedObject {
   let map: IdentityMap
   /// The values by slot.
   let values: [(slot: Int, value: FormerValue)]
-  /// The members of its many-to-manys.
-  let links: [(slot: Int, members: [ManagedObject])]
+  /// The links of its many-to-manys, and those of others to it.
+  let links: [UndoGroup.Link]
 }
 
 /// The changes that are undone together.
@@ -66,15 +66,22 @@ final class UndoGroup {
     let slot: Int
     let members: [ManagedObject]
     let isRearranged: Bool
+    /// The number of saves before.
+    let saveCount: Int
   }
 
-  private struct Place: Hashable {
+  struct Place: Hashable {
     let object: ObjectIdentifier
     let slot: Int
+
+    init(_ object: ManagedObject, _ slot: Int) { (self.object, self.slot) = (ObjectIdentifier(object), slot) }
   }
 
   var name: String?
   private(set) var inserted: [ManagedObject] = []
+  /// The objects that were inserted and deleted again in this group, retained so that no other object has
+  /// their identity.
+  private var dismissed: [ManagedObject] = []
   private var isInserted: Set<ObjectIdentifier> = []
   private(set) var removed: [RemovedObject] = []
   private(set) var values: [Value] = []
@@ -83,7 +90,26 @@ final class UndoGroup {
   // Each value and each order is kept once, as it was before the first change.
   private var known: Set<Place> = []
   private var knownOrders: Set<Place> = []
+  /// The values that hooks of a save have written. They may differ after each save, so others are not
+  /// blamed for that.
+  private(set) var hookPlaces: Set<Place> = []
+  /// Whether the hooks of a save write now.
+  private var isJoined = false
   private(set) var byteCount = 0
+
+  init() {}
+
+  /// Creates a copy that records the changes of hooks, too.
+  init(copy other: UndoGroup) {
+    (name, inserted, isInserted, removed) = (other.name, other.inserted, other.isInserted, other.removed)
+    (values, links, orders) = (other.values, other.links, other.orders)
+    (hookPlaces, byteCount, isJoined) = (other.hookPlaces, other.byteCount, true)
+    known = Set(values.map { Place($0.object, $0.slot) })
+    knownOrders = Set(orders.map { Place($0.owner, $0.slot) })
+  }
+
+  /// Creates the group that records how a group is changed back.
+  init(reversing other: UndoGroup) { (name, hookPlaces) = (other.name, other.hookPlaces) }
 
   var isEmpty: Bool {
     inserted.isEmpty && removed.isEmpty && values.isEmpty && links.isEmpty && orders.isEmpty
@@ -101,7 +127,7 @@ final class UndoGroup {
   /// Notes that an object is about to be deleted.
   func willRemove(_ object: ManagedObject, _ capture: () -> RemovedObject?) {
     if isInserted.remove(ObjectIdentifier(object)) != nil {
-      inserted.removeAll { $0 === object }
+      dismissed.append(object)
     } else if let removed = capture() {
       self.removed.append(removed)
       byteCount += removed.values.reduce(256) { $0 + $1.value.byteCount }
@@ -110,15 +136,13 @@ final class UndoGroup {
 
   /// Forgets the insertion of an object, which failed.
   func didDismiss(_ object: ManagedObject) {
-    guard isInserted.remove(ObjectIdentifier(object)) != nil else { return }
-    inserted.removeAll { $0 === object }
+    if isInserted.remove(ObjectIdentifier(object)) != nil { dismissed.append(object) }
   }
 
-  func willWrite(_ object: ManagedObject, _ slot: Int, _ former: () -> FormerValue) {
-    guard !hasInserted(object),
-      known.insert(Place(object: ObjectIdentifier(object), slot: slot)).inserted
-    else { return }
-    let former = former()
+  func willWrite(_ object: ManagedObject, _ slot: Int, _ former: () -> FormerValue?) {
+    guard !hasInserted(object) else { return }
+    if isJoined { hookPlaces.insert(Place(object, slot)) }
+    guard known.insert(Place(object, slot)).inserted, let former = former() else { return }
     values.append(Value(object: object, slot: slot, former: former, latest: nil))
     byteCount += 64 + former.byteCount
   }
@@ -129,16 +153,23 @@ final class UndoGroup {
   }
 
   func willOrder(_ owner: ManagedObject, _ slot: Int, _ former: () -> Order?) {
-    guard knownOrders.insert(Place(object: ObjectIdentifier(owner), slot: slot)).inserted,
-      let former = former()
-    else { return }
+    guard knownOrders.insert(Place(owner, slot)).inserted, let former = former() else { return }
     orders.append(former)
     byteCount += 64 + 8 * former.members.count
   }
 
   /// Ends the group: notes the present values, by which the undo recognizes changes of other writers, and
   /// drops what has not changed.
-  func close(_ value: (ManagedObject, Int) -> FormerValue) {
+  func close(_ value: (ManagedObject, Int) -> FormerValue?) {
+    if !dismissed.isEmpty {
+      let gone = Set(dismissed.map(ObjectIdentifier.init))
+      inserted.removeAll { gone.contains(ObjectIdentifier($0)) }
+      links.removeAll {
+        gone.contains(ObjectIdentifier($0.owner)) || gone.contains(ObjectIdentifier($0.member))
+      }
+      orders.removeAll { gone.contains(ObjectIdentifier($0.owner)) }
+      dismissed = []
+    }
     for index in values.indices { values[index].latest = value(values[index].object, values[index].slot) }
     values.removeAll { $0.latest.map($0.former.isEqual) == true }
     orders.removeAll { order in
@@ -146,11 +177,6 @@ final class UndoGroup {
       return state.isRearranged == order.isRearranged && present.objects == order.members
     }
     (known, knownOrders) = ([], [])
-  }
-
-  /// Continues a group that was closed.
-  func reopen() {
-    known = Set(values.map { Place(object: ObjectIdentifier($0.object), slot: $0.slot) })
-    knownOrders = Set(orders.map { Place(object: ObjectIdentifier($0.owner), slot: $0.slot) })
+    isJoined = false
   }
 }

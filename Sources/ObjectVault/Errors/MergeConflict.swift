@@ -68,7 +68,8 @@ extension MergeConflict: CustomStringConvertible {
 /// How a ``MergeConflict`` is settled: see ``ObjectContext/resolve(_:keeping:)``.
 public enum ConflictResolution: Sendable, Hashable {
   /// What was set or deleted here is kept; all other properties get the values of the store. An object
-  /// whose row was deleted elsewhere is inserted again, with its id and without the links that it had.
+  /// whose row was deleted elsewhere is inserted again, with its id and without the links that it had;
+  /// values that were not in memory, such as lazy ones, are nil then.
   case mine
   /// The properties that were set differently elsewhere get the values of the store; what else was set here
   /// is kept. A deletion elsewhere stays, and an object that was deleted here is kept.

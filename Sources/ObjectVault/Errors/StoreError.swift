@@ -52,7 +52,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case validation([ValidationFailure])
   /// Another writer has changed or deleted a row that is changed here, or has changed a row that is
   /// deleted here, since the row was fetched; nothing was saved.
-  /// All such rows are listed, except inside ``Store/write(_:)``, where the first one is. See
+  /// All such rows are listed; at the end of ``Store/write(_:)`` only the first one. See
   /// ``ObjectContext/mergePolicy`` and ``ObjectContext/conflicts()``.
   case conflicts([Conflict])
   /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
@@ -295,7 +295,7 @@ extension StoreError: CustomStringConvertible {
       "Nothing was changed. \(reason): "
         + conflicts.prefix(8).map {
           "\($0.entity) \($0.rowID) (\($0.properties.joined(separator: ", ")))"
-        }.joined(separator: ", ") + ". Pass overwriting: true to change it nevertheless."
+        }.joined(separator: ", ") + ". To replace them, pass overwriting: true."
     case .undoRefused(let reason, _): "Nothing was changed. \(ended(reason))"
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "

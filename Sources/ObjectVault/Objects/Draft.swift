@@ -5,16 +5,31 @@ internal import CipherSQLite
 
 /// The relationships of an object that is not in a context yet.
 final class Draft {
-  /// The values of relationships by slot: at most one object for a to-one.
-  private(set) var related: [(slot: Int, objects: [ManagedObject])] = []
+  struct Related {
+    let slot: Int
+    /// At most one object for a to-one.
+    var objects: [ManagedObject]
+    /// The objects of a to-many to which single ones are added.
+    var known: Set<ObjectIdentifier>
+  }
+
+  /// The values of relationships, in the order in which they were set.
+  private(set) var related: [Related] = []
 
   subscript(slot: Int) -> [ManagedObject] {
     get { related.first { $0.slot == slot }?.objects ?? [] }
     set {
-      // Later values are applied later, as calls would be.
       let former = related
-      related = related.filter { $0.slot != slot } + [(slot, newValue)]
+      related = related.filter { $0.slot != slot }
+      related.append(Related(slot: slot, objects: newValue, known: Set(newValue.map(ObjectIdentifier.init))))
       withExtendedLifetime(former) {}
+    }
+  }
+
+  func add(_ object: ManagedObject, _ slot: Int) {
+    guard let place = related.firstIndex(where: { $0.slot == slot }) else { return self[slot] = [object] }
+    if related[place].known.insert(ObjectIdentifier(object)).inserted {
+      related[place].objects.append(object)
     }
   }
 
@@ -74,9 +89,8 @@ extension ManagedObject {
     return draft
   }
 
-  /// Returns the members of a to-many of a draft after one was added or removed.
+  /// Adds an object to a to-many of a draft, or removes it.
   final func changeDraft(_ object: ManagedObject, _ slot: Int, isAdded: Bool) {
-    let members = draft[slot].filter { $0 !== object || isAdded }
-    draft[slot] = isAdded && !members.contains(object) ? members + [object] : members
+    if isAdded { draft.add(object, slot) } else { draft[slot] = draft[slot].filter { $0 !== object } }
   }
 }

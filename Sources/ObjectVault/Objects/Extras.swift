@@ -305,12 +305,19 @@ package final class ToManyState {
   }
 
   /// Puts the members into an order that they had. Members that were not in it follow at the end.
-  func restore(order former: [ManagedObject], isRearranged: Bool) {
-    guard let members, let present = order?.objects else { return }
+  /// - Parameters:
+  ///   - isRearranged: Whether that order differed from the saved one.
+  ///   - isOfThisSave: Whether there was no save since.
+  func restore(order former: [ManagedObject], isRearranged: Bool, isOfThisSave: Bool) {
+    guard let members, let present = order else { return }
     let first = former.filter(members.contains)
     let isFirst = Set(first)
-    order = MemberOrder(first + present.filter { !isFirst.contains($0) })
-    if isRearranged || first.count < present.count { order?.didArrange() }
+    let list = first + present.objects.filter { !isFirst.contains($0) }
+    let differs = !list.elementsEqual(present.objects, by: ===)
+    order = MemberOrder(list)
+    if isOfThisSave ? isRearranged || first.count < list.count : present.isRearranged || differs {
+      order?.didArrange()
+    }
     typed = nil
   }
 

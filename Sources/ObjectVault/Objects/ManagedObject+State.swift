@@ -7,7 +7,7 @@ extension ManagedObject {
   /// changed the row and not yet committed it.
   public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
   /// Whether the next save writes any of its values or deletes it.
-  final var isPending: Bool { state == .inserted || state == .deleted || overlay != nil }
+  final var isPending: Bool { state == .inserted || state == .deleted || (overlay != nil && !isDraft) }
   /// Whether it is new and not yet saved.
   public final var isInserted: Bool { state == .inserted }
   /// Whether the next save deletes it.

@@ -344,20 +344,21 @@ public protocol Persistable: AnyObject {}
   /// change this object and others.
   ///
   /// Objects that it changes, inserts or deletes are part of the same save, and their `willSave` is called
-  /// as well. It is called again if other code changes the object meanwhile, and not for its own changes:
-  /// it may set a date of change without a comparison. A hundred rounds are
+  /// as well. It is called again if other code changes the object meanwhile, and not for its own changes, so
+  /// it can set a modification date each time. After a hundred rounds the save throws
   /// ``StoreError/hookFailed(entity:rowID:hook:reason:)``. A save of only the links of a many-to-many does
   /// not update the object.
   open func willSave() {}
 
   /// Called after a save has inserted or updated the object. Inside ``Store/write(_:)`` that is before
-  /// the commit, which can still fail.
+  /// the commit, which can still fail; at its end, changes here are an error, because nothing would save
+  /// them.
   open func didSave() {}
 
   /// Called before the object is deleted: by ``ObjectContext/delete(_:)``, while the object still has its
   /// relationships, and by the save for each object that a delete rule deletes. For such objects the save
-  /// reads the rows, if their class overrides this method, and calls it again if it is repeated after an
-  /// error.
+  /// reads the rows, if their class overrides this method. A save that is repeated after an error calls it
+  /// again.
   open func prepareForDeletion() {}
 
   /// Called by a save that inserts the object, after ``willSave()``. Throw what is wrong with the values:

@@ -26,6 +26,9 @@ protocol ObjectHost: AnyObject {
   /// object's class depends on the row, the row is read at once: nil if it does not exist, which is
   /// reported if `tells` is set.
   func target(of relationship: RelationshipMapping, _ id: Int64, tells: Bool) -> ManagedObject?
+  /// Returns the object with an id, which may be the former temporary id of an object that was saved since,
+  /// with its row in memory; nil if there is none.
+  func target(withID id: Int64, of entity: EntityMapping) throws -> ManagedObject?
   /// Fetches the row of a fault, or throws.
   func load(_ object: ManagedObject) throws
   /// Fetches the row of a fault for a getter: an error is recorded. If the row does not exist, the object

@@ -65,7 +65,8 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
   }
 
   private mutating func set(_ name: String, _ value: SQLValue) {
-    base[name] = base[name] ?? values[name] ?? .null
+    let former = base[name] ?? values[name] ?? .null
+    base[name] = former.isStored(as: value) ? nil : former
     values[name] = value
   }
 
@@ -97,7 +98,11 @@ extension Persistable where Self: ManagedObject {
     var values: ChangeSet.Values = [:]
     if let origin {
       for slot in origin.storedSlots {
-        if let value = storedValue(slot) { values[origin.slots[slot].name] = value }
+        guard let value = storedValue(slot) else { continue }
+        values[origin.slots[slot].name] = origin.isToOne[slot] ? host?.known(value) ?? value : value
+      }
+      for relationship in origin.relationships where relationship.isLookedUp {
+        do { values[relationship.name] = try value(relationship.name) } catch { host?.note(error) }
       }
     }
     return ObjectSnapshot(id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values)
@@ -108,8 +113,8 @@ extension Persistable where Self: ManagedObject {
   ///   - snapshot: A snapshot of this object, or of another one of its class.
   ///   - overwriting: Whether all properties get the values of the snapshot, also those that were not set in
   ///     it: this restores the object as it was.
-  /// - Returns: The names of the properties that were set, and had another value than when the snapshot was
-  ///   made: somebody else has changed them, and that value is now replaced. In alphabetical order.
+  /// - Returns: The properties whose present values, set since the snapshot was made, were replaced; in
+  ///   alphabetical order.
   /// - Throws: As ``ManagedObject/set(_:toStored:)``, and ``StoreError/objectGone(entity:rowID:)`` for the
   ///   target of a to-one that does not exist. Properties that were set before the error stay set.
   @discardableResult
@@ -136,10 +141,10 @@ extension ManagedObject {
     guard let relationship = origin?.slots[slot].relationship else { return try set(name, toStored: value) }
     try requireChangeable(name)
     guard let id = value.int64 else { return writeToOne(nil, UInt16(slot)) }
-    guard let target = host?.target(of: relationship, id, tells: false), target.state != .invalid else {
+    guard let target = try host?.target(withID: id, of: relationship.destination), target.state != .deleted
+    else {
       throw StoreError.objectGone(entity: relationship.destination.name, rowID: id)
     }
-    if target.state == .fault { try target.load() }
     writeToOne(target, UInt16(slot))
   }
 }

@@ -108,7 +108,7 @@ struct RelatedRows {
     return found + (try reader.targets(relationship.owner, slot, of: stored))
   }
 
-  private mutating func linked(_ table: JoinTable, isSource: Bool, of ids: RowIDSet) throws -> [LinkEnds] {
+  mutating func linked(_ table: JoinTable, isSource: Bool, of ids: RowIDSet) throws -> [LinkEnds] {
     let links = linksByTable ?? Dictionary(grouping: pending.links.values.filter(\.isLive), by: \.join.name)
     linksByTable = links
     var (found, removed): (Set<LinkEnds>, Set<LinkEnds>) = ([], [])

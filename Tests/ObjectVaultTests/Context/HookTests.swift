@@ -88,6 +88,11 @@ private final class PlainPart: ManagedObject {
   @ToOne var whole: Plain?
 }
 
+private final class Late: ManagedObject {
+  @Attribute var name: String
+  override func didSave() { name = "late" }
+}
+
 private final class Log: ManagedObject { @Attribute var text: String }
 
 @Suite struct Hooks {
@@ -108,6 +113,7 @@ private final class Log: ManagedObject { @Attribute var text: String }
         Entity(Plain.self)
         Entity(PlainPart.self)
         Entity(Log.self)
+        Entity(Late.self)
       })
     store = temporary.store
     context = store.makeContext()
@@ -338,5 +344,38 @@ private final class Log: ManagedObject { @Attribute var text: String }
     }
     #expect(throws: StoreError.self) { try plain.validate("nothing") }
     try plain.validate("parts")
+  }
+
+  @Test func `a row that is read alone wakes its object, in each kind of context`() async throws {
+    let id = try await store.write { context in context.insert(Diary.self) { $0.name = "a" }.id }
+    let read = try await store.read { context in try context.existing(id)?.events ?? [] }
+    #expect(read == ["awakeFromFetch a"])
+    let fault = try await store.write { context in
+      let diary = try context.object(with: id)
+      let name = diary.name
+      return diary.events + [name]
+    }
+    #expect(fault == ["awakeFromFetch a", "a"])
+  }
+
+  @Test func `what a delete rule deletes is not validated as an insertion`() throws {
+    let diary = context.insert(Diary.self) { $0.name = "a" }
+    try context.save()
+    context.insert(Entry.self) { ($0.text, $0.number, $0.diary) = ("bad", 1, diary) }
+    context.delete(diary)
+    try context.save()
+    let reader = store.makeContext()
+    #expect(try reader.fetch(Entry.self).count() == 0)
+  }
+
+  @Test func `a change in didSave at the end of a write is an error`() async throws {
+    await #expect(throws: StoreError.self) {
+      try await store.write { context in context.insert(Late.self) { $0.name = "x" }.name }
+    }
+    let late = context.insert(Late.self) { $0.name = "x" }
+    try context.save()
+    #expect(late.hasChanges)
+    let reader = store.makeContext()
+    #expect(try reader.fetch(Late.self).count() == 1)
   }
 }

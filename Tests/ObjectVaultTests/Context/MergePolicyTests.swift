@@ -358,6 +358,29 @@ import Testing
     let reader = store.makeContext()
     #expect(try reader.fetch(Author.self).where("age == 2 AND nick == name").count() == mine.count)
   }
+
+  @Test func `a deletion is taken back or kept before the save`() throws {
+    let context = store.makeContext()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let mine = try #require(try context.existing(ann.id))
+    let kept = context.insert(Book.self) { ($0.title, $0.author) = ("kept", mine) }
+    try context.save()
+    context.delete(kept)
+    let theirs = store.makeContext()
+    try theirs.existing(kept.id)?.year = 1
+    try theirs.save()
+    let conflict = try #require(try context.conflicts().first)
+    try context.resolve(conflict, keeping: .theirs)
+    #expect(kept.state == .fault && mine.books == [kept] && kept.year == 1 && !context.hasChanges)
+    try checkPending(context)
+    context.delete(kept)
+    try theirs.existing(kept.id)?.year = 2
+    try theirs.save()
+    for conflict in try context.conflicts() { try context.resolve(conflict, keeping: .mine) }
+    try context.save()
+    let reader = store.makeContext()
+    #expect(try reader.fetch(Book.self).count() == 0 && mine.books.isEmpty)
+  }
 }
 
 /// Random changes of two contexts, compared with a model of property values in an array.

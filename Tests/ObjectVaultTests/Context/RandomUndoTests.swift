@@ -108,7 +108,7 @@ private final class UndoScript {
   private func change() throws {
     let (folders, pages) = (try all(UndoFolder.self), try all(UndoPage.self))
     let (tags, covers) = (try all(UndoTag.self), try all(UndoCover.self))
-    let kind = number(0..<16)
+    let kind = number(0..<19)
     log.append("  \(kind)")
     switch kind {
     case 0: context.insert(UndoFolder.self) { ($0.key, $0.size) = (newKey(), 0) }
@@ -144,6 +144,10 @@ private final class UndoScript {
       if let folder = one(folders) { folder.tags = Set(tags.filter { _ in number(0..<2) == 0 }) }
     case 13: one(folders)?.cover = number(0..<4) == 0 ? nil : one(covers)
     case 14: if let object = one(folders + pages as [ManagedObject]) { context.delete(object) }
+    case 15: if let folder = one(folders) { folder.marks = Set(tags.filter { _ in number(0..<2) == 0 }) }
+    case 16:
+      if let folder = one(folders) { folder.list = tags.shuffled(using: &random).dropLast(number(0..<3)) }
+    case 17: if let folder = one(folders), let tag = one(tags) { folder.add(tag, to: \.list) }
     default: if let object = one(tags + covers as [ManagedObject]) { context.delete(object) }
     }
   }

@@ -10,6 +10,8 @@ final class UndoFolder: ManagedObject {
   @ToMany(inverse: \UndoPage.folder, onDelete: .cascade) var pages: [UndoPage]
   @ToMany(inverse: \UndoTag.folders) var tags: Set<UndoTag>
   @ToOne(inverse: \UndoCover.folder) var cover: UndoCover?
+  @ToMany var marks: Set<UndoTag>
+  @ToMany var list: [UndoTag]
 }
 
 final class UndoPage: ManagedObject {
@@ -29,12 +31,19 @@ final class UndoCover: ManagedObject {
   @ToOne var folder: UndoFolder?
 }
 
+final class UndoNote: ManagedObject {
+  @Attribute var text: String
+  @Attribute var saves: Int = 0
+  override func willSave() { saves += 1 }
+}
+
 enum UndoModel {
   static let schema = Schema {
     Entity(UndoFolder.self)
     Entity(UndoPage.self)
     Entity(UndoTag.self)
     Entity(UndoCover.self)
+    Entity(UndoNote.self)
   }
 
   /// All objects with their values and relationships, as a context sees them.
@@ -43,8 +52,11 @@ enum UndoModel {
     for folder in try context.fetch(UndoFolder.self).all() {
       let pages = folder.pages.map(\.key).joined(separator: ", ")
       let tags = folder.tags.map(\.key).sorted().joined(separator: ", ")
+      let marks = folder.marks.map(\.key).sorted().joined(separator: ", ")
+      let list = folder.list.map(\.key).joined(separator: ", ")
       lines.append(
-        "UndoFolder \(folder.key) \(folder.size) [\(pages)] {\(tags)} \(folder.cover?.key ?? "-")")
+        "UndoFolder \(folder.key) \(folder.size) [\(pages)] {\(tags)} {\(marks)} [\(list)] "
+          + (folder.cover?.key ?? "-"))
     }
     for page in try context.fetch(UndoPage.self).all() {
       lines.append(

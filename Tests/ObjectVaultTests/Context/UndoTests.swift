@@ -359,6 +359,86 @@ import Testing
     #expect(try reader.fetch(UndoPage.self).count() == 2)
     try checkPending(context)
   }
+
+  @Test func `an order that was saved is written again by the save of its undo`() throws {
+    shelf.pages.swapAt(0, 1)
+    try context.save()
+    try context.undo()
+    #expect(shelf.pages == [first, second] && context.hasChanges)
+    try context.save()
+    #expect(try stored().contains("[first, second]"))
+  }
+
+  @Test func `a group that inserts, links and deletes one object can be undone`() throws {
+    undo.group {
+      let tag = context.insert(UndoTag.self) { $0.key = "t" }
+      shelf.tags.insert(tag)
+      shelf.list = [tag]
+      context.delete(tag)
+      shelf.size = 5
+    }
+    try context.undo()
+    #expect(shelf.size == 1 && shelf.tags.isEmpty && !undo.canUndo)
+    try context.redo()
+    #expect(shelf.size == 5)
+  }
+
+  @Test func `references to a new object that was deleted are undone`() throws {
+    let tag = context.insert(UndoTag.self) { $0.key = "t" }
+    first.source = tag
+    context.delete(tag)
+    #expect(first.source == nil)
+    try context.undo()
+    #expect(first.source === tag)
+    try context.save()
+    #expect(try stored().contains("first  shelf t"))
+  }
+
+  @Test func `a refresh is no change of another writer`() throws {
+    shelf.size = 2
+    context.refresh(shelf)
+    try context.undo()
+    #expect(shelf.size == 1 && undo.canRedo)
+    shelf.size = 7
+    try context.save()
+    try context.undo()
+    context.refresh(shelf)
+    #expect(throws: Never.self) { try context.redo() }
+  }
+
+  @Test func `a date that each save sets does not prevent an undo or a redo`() throws {
+    let dated = context.insert(UndoNote.self) { $0.text = "a" }
+    try context.save()
+    undo.removeAll()
+    dated.text = "b"
+    try context.save()
+    try context.undo()
+    try context.save()
+    try context.redo()
+    #expect(dated.text == "b")
+    try context.save()
+    try context.undo()
+    #expect(dated.text == "a" && dated.saves > 2)
+  }
+
+  @Test func `groups in hooks and closures belong to the group around them`() throws {
+    context.insert(UndoPage.self) { page in
+      page.key = "x"
+      undo.group { page.text = "y" }
+      page.folder = shelf
+    }
+    try context.undo()
+    #expect(!undo.canUndo && shelf.pages == [first, second])
+    context.onWillSave = { [undo, shelf] _, _ in undo.group { shelf.saves += 1 } }
+    shelf.size = 4
+    try context.save()
+    try context.undo()
+    #expect(shelf.size == 1 && shelf.saves == 0 && !undo.canUndo && undo.canRedo)
+    context.onWillSave = { _, context in context.rollback() }
+    shelf.size = 6
+    try context.save()
+    #expect(shelf.size == 4 && !context.hasChanges)
+  }
 }
 
 extension ManagedObject {

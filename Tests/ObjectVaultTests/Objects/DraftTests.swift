@@ -139,7 +139,7 @@ private final class DraftStranger: ManagedObject { @Attribute var name: String }
     let theirs = other.insert(DraftCard(name: "x"))
     #expect(reason { $0.insert(theirs) }.contains("it belongs to another context"))
     other.delete(theirs)
-    #expect(reason { $0.insert(theirs) }.contains("it was deleted, or its context was released"))
+    #expect(reason { $0.insert(theirs) }.contains("it was deleted"))
     #expect(reason { $0.insert(DraftDerived()) }.contains("use insert(DraftDerived.self)"))
     #expect(reason { $0.insert(DraftStranger()) }.contains("DraftStranger is not in the store's schema"))
     #expect(reason { $0.insert(DraftBase()) } == "")
