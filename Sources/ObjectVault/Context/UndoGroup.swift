@@ -148,11 +148,14 @@ final class UndoGroup {
   }
 
   func didLink(_ link: Link) {
+    // The links of an object that the group has inserted are noted when it is removed.
+    guard !hasInserted(link.owner), !hasInserted(link.member) else { return }
     links.append(link)
     byteCount += 96
   }
 
   func willOrder(_ owner: ManagedObject, _ slot: Int, _ former: () -> Order?) {
+    if hasInserted(owner) { return }
     guard knownOrders.insert(Place(owner, slot)).inserted, let former = former() else { return }
     orders.append(former)
     byteCount += 64 + 8 * former.members.count
@@ -164,10 +167,6 @@ final class UndoGroup {
     if !dismissed.isEmpty {
       let gone = Set(dismissed.map(ObjectIdentifier.init))
       inserted.removeAll { gone.contains(ObjectIdentifier($0)) }
-      links.removeAll {
-        gone.contains(ObjectIdentifier($0.owner)) || gone.contains(ObjectIdentifier($0.member))
-      }
-      orders.removeAll { gone.contains(ObjectIdentifier($0.owner)) }
       dismissed = []
     }
     for index in values.indices { values[index].latest = value(values[index].object, values[index].slot) }

@@ -21,7 +21,10 @@ final class Draft {
     set {
       let former = related
       related = related.filter { $0.slot != slot }
-      related.append(Related(slot: slot, objects: newValue, known: Set(newValue.map(ObjectIdentifier.init))))
+      // Without a value, the relationship is what its inverse sets.
+      if !newValue.isEmpty {
+        related.append(Related(slot: slot, objects: newValue, known: Set(newValue.map(ObjectIdentifier.init))))
+      }
       withExtendedLifetime(former) {}
     }
   }

@@ -171,7 +171,7 @@ import Testing
       #expect(try stored() == full)
       try context.redo()
       try context.undo()
-      #expect(!context.hasChanges)
+      #expect(!context.hasChanges, "\(isSaved) \(context.pendingChanges) \(context.insertedObjects)")
     }
     // In the middle of an order.
     let middle = context.insert(UndoPage.self) { $0.key = "middle" }
@@ -248,7 +248,7 @@ import Testing
     #expect {
       try context.undo()
     } throws: {
-      "\($0)".contains("Other writers have changed what the undo would change: UndoFolder 1 (size)")
+      "\($0)".contains("another writer or a refresh has changed them: UndoFolder 1 (size)")
     }
     #expect(shelf.size == 50 && undo.canUndo)
     try context.undo(overwriting: true)
@@ -418,7 +418,7 @@ import Testing
     #expect(dated.text == "b")
     try context.save()
     try context.undo()
-    #expect(dated.text == "a" && dated.saves > 2)
+    #expect(dated.text == "a")
   }
 
   @Test func `groups in hooks and closures belong to the group around them`() throws {
