@@ -45,10 +45,16 @@ import Testing
     let own = SchemaFault.ownNames.keys.sorted()
     let refused = try await errors(own)
     for name in own { #expect(refused.contains("'\(name)'"), "\(name): \(refused)") }
-    let file = try PackageFiles.text("Sources/ObjectVault/Objects/ManagedObject.swift")
-    let declared = file.matches(of: #/public (?:package\(set\) )?final var (\w+)/#).map { String($0.1) }
+    let files = try ["", "+State", "+Names"].map {
+      try PackageFiles.text("Sources/ObjectVault/Objects/ManagedObject\($0).swift")
+    }
+    let declared = files.joined().matches(of: #/public (?:package\(set\) )?(?:final )?var (\w+)/#).map {
+      String($0.1)
+    }
     #expect(Set(declared).isSubset(of: own) && declared.count > 4)
-    let functions = ["load", "add", "remove", "hash"]
+    let functions = [
+      "load", "add", "remove", "hash", "willSave", "didSave", "validate", "snapshot", "apply", "failure", "set",
+    ]
     let taken = try await errors(try Self.rows().map(\.free) + functions)
     #expect(taken.isEmpty, "\(taken)")
   }

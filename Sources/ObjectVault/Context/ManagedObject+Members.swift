@@ -20,7 +20,7 @@ extension Persistable where Self: ManagedObject {
   public func add<Members: RelatedMembers>(
     _ object: Members.Member, to path: ReferenceWritableKeyPath<Self, Members>
   ) {
-    change(path, object, isAdded: true) { $0.addMember(object, $1) }
+    change(path, by: object, isAdded: true) { $0.addMember(object, $1) }
   }
 
   /// Removes an object from a to-many, in a time that does not depend on the number of members.
@@ -35,11 +35,11 @@ extension Persistable where Self: ManagedObject {
   public func remove<Members: RelatedMembers>(
     _ object: Members.Member, from path: ReferenceWritableKeyPath<Self, Members>
   ) {
-    change(path, object, isAdded: false) { $0.removeMember(object, $1) }
+    change(path, by: object, isAdded: false) { $0.removeMember(object, $1) }
   }
 
   private func change(
-    _ path: PartialKeyPath<Self>, _ object: ManagedObject, isAdded: Bool,
+    _ path: PartialKeyPath<Self>, by object: ManagedObject, isAdded: Bool,
     _ body: (ManagedObject, RelationshipMapping) -> Void
   ) {
     switch KeyPathResolver.resolve(path, root: Self.self) {

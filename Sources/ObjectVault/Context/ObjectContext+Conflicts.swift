@@ -81,7 +81,7 @@ extension ObjectContext {
     else { return }
     for found in try withConnection({ try conflictingObjects([object], on: $0) }) {
       var changes = Rebasing()
-      try rebase(found, keeping: resolution, &changes)
+      try rebase(found, keeping: resolution, recording: &changes)
     }
     changePending { $0.dropKept() }
   }
@@ -155,7 +155,7 @@ extension ObjectContext {
         defer { changePending { $0.dropKept() } }
         for found in try conflictingObjects(updatedObjects + deletedObjects, on: connection) {
           if let resolution = try mergePolicy.resolution(of: found.conflict) {
-            try rebase(found, keeping: resolution, &changes)
+            try rebase(found, keeping: resolution, recording: &changes)
           }
         }
       }

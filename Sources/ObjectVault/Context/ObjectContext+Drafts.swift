@@ -47,7 +47,7 @@ extension ObjectContext {
       waiting += draft.related.flatMap(\.objects).filter(\.isDraft).reversed()
     }
     for (object, draft) in added {
-      for related in draft.related { relate(object, related.slot, related.objects) }
+      for related in draft.related { relate(object, related.slot, to: related.objects) }
     }
   }
 
@@ -77,7 +77,7 @@ extension ObjectContext {
   }
 
   /// Sets a relationship of an inserted object to what its draft had.
-  private func relate(_ object: ManagedObject, _ slot: Int, _ others: [ManagedObject]) {
+  private func relate(_ object: ManagedObject, _ slot: Int, to others: [ManagedObject]) {
     guard let relationship = object.entity?.slots[slot].relationship else { return }
     guard relationship.isToMany else { return object.writeToOne(others.first, UInt16(slot)) }
     for other in others { object.addMember(other, relationship) }

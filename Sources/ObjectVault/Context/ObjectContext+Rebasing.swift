@@ -23,7 +23,7 @@ struct Rebasing {
 extension ObjectContext {
   /// Settles a conflict of one object.
   func rebase(
-    _ found: ConflictingObject, keeping resolution: ConflictResolution, _ changes: inout Rebasing
+    _ found: ConflictingObject, keeping resolution: ConflictResolution, recording changes: inout Rebasing
   ) throws {
     let (object, entity) = (found.object, found.entity)
     let given = try values(resolution, of: entity)
@@ -33,17 +33,17 @@ extension ObjectContext {
       case .theirs, .onlyTheirs, .values: false
       }
     guard let stored = found.stored else {
-      if keepsMine || given != nil { return revive(object, entity, given ?? [:], &changes) }
-      return loseChanges(object, entity, &changes)
+      if keepsMine || given != nil { return revive(object, entity, with: given ?? [:], recording: &changes) }
+      return loseChanges(object, entity, recording: &changes)
     }
     if object.state == .deleted {
       if keepsMine {
-        restoreOnUndo(object, &changes)
+        restoreOnUndo(object, recording: &changes)
         return take(stored, for: object)
       }
-      keep(object, &changes)
+      keep(object, recording: &changes)
       guard let given else { return }
-      return rebase(object, entity, onto: stored, writing: given, &changes)
+      return rebase(object, entity, onto: stored, writing: given, recording: &changes)
     }
     guard let overlay = object.overlay else { return }
     var writing = given ?? [:]
@@ -63,7 +63,7 @@ extension ObjectContext {
         writing[slot] = kept
       }
     }
-    rebase(object, entity, onto: stored, writing: writing, &changes)
+    rebase(object, entity, onto: stored, writing: writing, recording: &changes)
   }
 
   /// Returns the values of a resolution by slot; nil if it has none.
@@ -97,13 +97,13 @@ extension ObjectContext {
   /// Gives an object another row, and the values that it differs in.
   func rebase(
     _ object: ManagedObject, _ entity: EntityMapping, onto stored: StoredRow, writing: [Int: SQLValue],
-    _ changes: inout Rebasing
+    recording changes: inout Rebasing
   ) {
-    restoreOnUndo(object, &changes)
+    restoreOnUndo(object, recording: &changes)
     for relationship in entity.relationships where !relationship.hasMembers {
       let slot = relationship.slot
       moveMember(
-        object, of: relationship, to: (writing[slot] ?? stored.value(slot)).int64, &changes)
+        object, of: relationship, to: (writing[slot] ?? stored.value(slot)).int64, recording: &changes)
     }
     let refused = object.overlay?.refused?.filter { writing[$0.key] != nil }
     index.wake(object)
@@ -133,7 +133,8 @@ extension ObjectContext {
 
   /// Makes an object new again, because its row was deleted elsewhere: the save inserts it with its id.
   private func revive(
-    _ object: ManagedObject, _ entity: EntityMapping, _ given: [Int: SQLValue], _ changes: inout Rebasing
+    _ object: ManagedObject, _ entity: EntityMapping, with given: [Int: SQLValue],
+    recording changes: inout Rebasing
   ) {
     let overlay = Overlay(slotCount: entity.slotCount, changed: entity.allStored, run: run)
     for slot in entity.storedSlots {
@@ -143,7 +144,7 @@ extension ObjectContext {
     }
     overlay.refused = object.overlay?.refused
     overlay.isObserved = undoes != nil
-    restoreOnUndo(object, &changes)
+    restoreOnUndo(object, recording: &changes)
     index.wake(object)
     (object.overlay, object.state, object.isPartial) = (overlay, .inserted, false)
     object.dropRow()
@@ -158,11 +159,11 @@ extension ObjectContext {
 
   /// Discards the changes of an object whose row was deleted elsewhere.
   private func loseChanges(
-    _ object: ManagedObject, _ entity: EntityMapping, _ changes: inout Rebasing
+    _ object: ManagedObject, _ entity: EntityMapping, recording changes: inout Rebasing
   ) {
-    restoreOnUndo(object, &changes)
+    restoreOnUndo(object, recording: &changes)
     for relationship in entity.relationships where !relationship.hasMembers {
-      moveMember(object, of: relationship, to: nil, &changes)
+      moveMember(object, of: relationship, to: nil, recording: &changes)
     }
     index.wake(object)
     pending.didRefresh()
@@ -170,14 +171,14 @@ extension ObjectContext {
   }
 
   /// Takes back the deletion of an object; its row is read again when it is next needed.
-  private func keep(_ object: ManagedObject, _ changes: inout Rebasing) {
+  private func keep(_ object: ManagedObject, recording changes: inout Rebasing) {
     // Undone after the object has its row again.
     changes.onUndo { [self] in
       deletions.restart()
       pending.didDelete(object)
       object.leaveRelationships()
     }
-    restoreOnUndo(object, &changes)
+    restoreOnUndo(object, recording: &changes)
     object.state = .loaded
     object.rejoinRelationships()
     revertReferences(of: object)
@@ -186,7 +187,7 @@ extension ObjectContext {
   }
 
   /// Restores the row, the changes and the state of an object if the save fails.
-  private func restoreOnUndo(_ object: ManagedObject, _ changes: inout Rebasing) {
+  private func restoreOnUndo(_ object: ManagedObject, recording changes: inout Rebasing) {
     let (state, overlay, page, version) = (object.state, object.overlay, object.page, object.rowVersion)
     let isPartial = object.isPartial
     let cells = unsafe object.row
@@ -203,7 +204,7 @@ extension ObjectContext {
   /// Moves an object from the members of the target that its to-one has now to those of another one.
   private func moveMember(
     _ object: ManagedObject, of relationship: RelationshipMapping, to new: Int64?,
-    _ changes: inout Rebasing
+    recording changes: inout Rebasing
   ) {
     guard let inverse = relationship.inverseSlot else { return }
     let map = maps[relationship.destination.index]

@@ -52,7 +52,7 @@ extension ObjectContext {
     let found = try withConnection { try conflictingObjects(objects, on: $0) }
     var changes = Rebasing()
     for conflict in found where conflict.stored != nil {
-      try rebase(conflict, keeping: .mine, &changes)
+      try rebase(conflict, keeping: .mine, recording: &changes)
     }
   }
 

@@ -130,8 +130,9 @@ struct EntityClasses: @unchecked Sendable {
   /// - Parameter root: The map of the root entity; nil for an entity that is its own root.
   func map(of entity: EntityMapping, sharing root: IdentityMap?) -> IdentityMap {
     let (type, make) = (type(of: entity), maker(of: entity))
-    return root.map { IdentityMap(entity, of: type, sharing: $0, make: make) }
-      ?? IdentityMap(entity, of: type, make: make)
+    let hooks = isDynamic ? [] : ClassDescription.of(type).hooks
+    return root.map { IdentityMap(entity, of: type, hooks: hooks, sharing: $0, make: make) }
+      ?? IdentityMap(entity, of: type, hooks: hooks, make: make)
   }
 
   /// Returns the function that makes an object of an entity.

@@ -139,7 +139,7 @@ final class UndoGroup {
     if isInserted.remove(ObjectIdentifier(object)) != nil { dismissed.append(object) }
   }
 
-  func willWrite(_ object: ManagedObject, _ slot: Int, _ former: () -> FormerValue?) {
+  func willWrite(_ object: ManagedObject, _ slot: Int, former: () -> FormerValue?) {
     guard !hasInserted(object) else { return }
     if isJoined { hookPlaces.insert(Place(object, slot)) }
     guard known.insert(Place(object, slot)).inserted, let former = former() else { return }
@@ -154,7 +154,7 @@ final class UndoGroup {
     byteCount += 96
   }
 
-  func willOrder(_ owner: ManagedObject, _ slot: Int, _ former: () -> Order?) {
+  func willOrder(_ owner: ManagedObject, _ slot: Int, former: () -> Order?) {
     if hasInserted(owner) { return }
     guard knownOrders.insert(Place(owner, slot)).inserted, let former = former() else { return }
     orders.append(former)

@@ -57,7 +57,8 @@ public enum SchemaFault: Error, Sendable, Hashable {
   /// alternative.
   package static let ownNames = [
     "state": "status", "hasChanges": "isModified", "isInserted": "isNew", "isDeleted": "isRemoved",
-    "isFault": "isFaulty", "changedValues": "changes", "committedValues": "savedValues",
+    "isFault": "isFaulty", "isUpdated": "isChanged", "changedValues": "changes",
+    "committedValues": "savedValues",
     "hashValue": "digest", "entityDescription": "entityText", "managedObjectContext": "objectContext",
   ]
 }

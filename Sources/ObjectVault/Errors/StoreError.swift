@@ -200,7 +200,7 @@ extension Conflict {
     if storedVersion == nil, !properties.isEmpty {
       return "\(entity) \(rowID) was deleted by another writer since it was fetched (changed here: "
         + "\(changed)). Refresh the object (this discards its changes) and save, or roll back. If the object "
-        + "is still needed, resolve the conflict keeping mine: it is inserted again."
+        + "is still needed, resolve the conflict keeping .mine: it is inserted again."
     }
     return "\(entity) \(rowID) was \(storedVersion == nil ? "deleted" : "changed") by another writer since "
       + "it was fetched "

@@ -35,13 +35,14 @@ package final class IdentityMap {
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
   package init(
-    _ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject
+    _ entity: EntityMapping, of objectClass: ManagedObject.Type, hooks: ClassHooks = [],
+    make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
     table = entity.root.index
     isShared = entity.isInHierarchy
     self.objectClass = objectClass
-    hooks = ClassDescription.of(objectClass).hooks
+    self.hooks = hooks
     self.make = make
     objects = ObjectTable()
     root = nil
@@ -49,14 +50,14 @@ package final class IdentityMap {
 
   /// Creates the map of an entity that shares the table of the root entity's map.
   init(
-    _ entity: EntityMapping, of objectClass: ManagedObject.Type, sharing root: IdentityMap,
-    make: @escaping () -> ManagedObject
+    _ entity: EntityMapping, of objectClass: ManagedObject.Type, hooks: ClassHooks,
+    sharing root: IdentityMap, make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
     table = entity.root.index
     isShared = entity.isInHierarchy
     self.objectClass = objectClass
-    hooks = ClassDescription.of(objectClass).hooks
+    self.hooks = hooks
     self.make = make
     // Retained here, because the shared table belongs to it.
     self.root = root

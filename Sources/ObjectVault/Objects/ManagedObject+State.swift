@@ -10,6 +10,8 @@ extension ManagedObject {
   final var isPending: Bool { state == .inserted || state == .deleted || (overlay != nil && !isDraft) }
   /// Whether it is new and not yet saved.
   public final var isInserted: Bool { state == .inserted }
+  /// Whether it was saved, and attributes or to-ones were set since.
+  public final var isUpdated: Bool { state == .loaded && overlay != nil }
   /// Whether the next save deletes it.
   public final var isDeleted: Bool { state == .deleted }
   /// Whether its row has not been fetched.

@@ -101,8 +101,8 @@ public protocol Persistable: AnyObject {}
   /// The object's state.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 
-  /// Creates an object that is in no context until ``ObjectContext/insert(_:)``. Properties can be set before.
-  /// The store calls it, too, for each row that it fetches: an overriding initializer must not use
+  /// Creates an object that is in no context until ``ObjectContext/insert(_:)``. Its properties can be set
+  /// before. The store calls it, too, for each row that it fetches: an overriding initializer must not use
   /// properties. Give them defaults, or declare a `convenience init` with parameters.
   public required init() {
     // The property wrappers of the subclass have taken their numbers. The next object counts from 0

@@ -17,8 +17,8 @@ private import CVaultShims
 
 /// Creates an object with a count of its own, which begins at -65536 unless `make` starts it elsewhere:
 /// its lower 16 bits are slots, and the sign tells the object from a draft, which the program creates.
-/// Every other object must be created in this function, because creations nest: the default value of a property may
-/// create another object, and the outer object's wrappers must then continue their count.
+/// Every other object must be created in this function, because creations nest: the default value of a
+/// property may create another object, and the outer object's wrappers must then continue their count.
 @inline(__always) func making<Object>(_ make: () -> Object) -> Object {
   let outer = unsafe vault_begin_object()
   defer { unsafe vault_end_object(outer) }

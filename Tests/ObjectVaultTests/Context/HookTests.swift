@@ -142,7 +142,9 @@ private final class Log: ManagedObject { @Attribute var text: String }
     try context.save()
     #expect(diary.events.isEmpty)
     diary.name = "Bea"
+    #expect(diary.isUpdated)
     try context.save()
+    #expect(!diary.isUpdated)
     #expect(diary.events == ["willSave false", "validateForUpdate", "didSave false 2"])
     diary.events = []
     context.insert(Entry.self) { $0.diary = diary }

@@ -109,7 +109,7 @@ import Testing
     #expect(one.owner == nil && ann.passport == nil && one.number == "0")
   }
 
-  @Test func `the conflict about a deleted row suggests a new object, and inserting one works`()
+  @Test func `the conflict about a deleted row says how to insert it again`()
     async throws
   {
     let temporary = try await TemporaryStore(library)
@@ -122,10 +122,10 @@ import Testing
     genre.name = "b"
     let error = #expect(throws: StoreError.self) { try context.save() }
     #expect(
-      error.map { "\($0)" }?.hasSuffix("If the object is still needed, insert a new one with its values.")
+      error.map { "\($0)" }?.hasSuffix(
+        "If the object is still needed, resolve the conflict keeping .mine: it is inserted again.")
         == true)
-    context.refresh(genre)
-    context.insert(Genre.self) { $0.name = "b" }
+    for conflict in try context.conflicts() { try context.resolve(conflict, keeping: .mine) }
     try context.save()
     #expect(try temporary.store.makeContext().fetch(Genre.self).one().name == "b")
   }

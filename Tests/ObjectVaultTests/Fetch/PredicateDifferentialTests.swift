@@ -24,7 +24,7 @@ import Testing
     let books = pairs.compactMap { $0.0 is Book ? $0.1 : nil }.sorted { $0.id < $1.id }
     let reader = temporary.store.makeContext()
     var failures = 0
-    for round in 0..<(isTorture ? 100_000 : 2_000) {
+    for round in 0..<(isTorture ? 100_000 : 800) {
       let node = Self.node(depth: round % 10 == 9 ? 5 : 3, &random)
       let expected = books.filter { PredicateEvaluation($0).holds(node) }.map(\.id)
       let evaluator = PredicateEvaluator([node], entity: "Book", schema: library)

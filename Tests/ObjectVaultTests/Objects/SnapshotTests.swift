@@ -65,6 +65,13 @@ import Testing
     #expect(throws: StoreError.objectGone(entity: "Club", rowID: 999)) { try ann.apply(form) }
   }
 
+  @Test func `an object that is in no context yet has a snapshot of its attributes`() {
+    let draft = Author()
+    draft.name = "D"
+    let snapshot = draft.snapshot()
+    #expect(snapshot.name == "D" && snapshot.age == 30 && snapshot.nick == nil)
+  }
+
   @Test func `objects without classes have snapshots`() async throws {
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     defer { store.close() }

@@ -32,11 +32,14 @@ import Testing
     }
   }
 
-  @Test func `setting a property of an object without a context reports an error`() {
+  @Test func `setting a property of an object without a context reports an error`() throws {
     let told = Told()
     told.hearStrayErrors()
     defer { told.endHearing() }
-    let loose = Book()
+    var context: ObjectContext? = store.makeContext()
+    let loose = try #require(context?.insert(Book.self) { $0.title = "Loose" })
+    try context?.save()
+    context = nil
     loose.title = "x"
     loose.author = nil
     loose.genres = []

@@ -7,8 +7,7 @@ internal import CipherSQLite
 ///
 /// ```swift
 /// var form = user.snapshot()
-/// print(form.name, form.city ?? "none")
-/// form.name = "Bea"
+/// form.name += " Watson"
 /// try user.apply(form)
 /// ```
 ///
@@ -92,11 +91,17 @@ extension ObjectSnapshot: CustomStringConvertible {
 extension Persistable where Self: ManagedObject {
   /// Returns the attributes and to-ones of the object as a value, which may leave the context.
   ///
-  /// Reads the row of a fault, and lazy attributes. It cannot throw: what cannot be read is missing, and the
+  /// Of an object that is in no context yet, it has the attributes. Reads the row of a fault, and lazy
+  /// attributes. It cannot throw: what cannot be read is missing, and the
   /// error is in ``ObjectContext/faultErrors``.
   public func snapshot() -> ObjectSnapshot<Self> {
     var values: ChangeSet.Values = [:]
-    if let origin {
+    if isDraft {
+      let draft = draftValues
+      for property in ClassDescription.of(type(of: self)).properties {
+        if case .attribute = property.kind { values[property.name] = draft[property.slot] }
+      }
+    } else if let origin {
       for slot in origin.storedSlots {
         guard let value = storedValue(slot) else { continue }
         values[origin.slots[slot].name] = origin.isToOne[slot] ? host?.known(value) ?? value : value

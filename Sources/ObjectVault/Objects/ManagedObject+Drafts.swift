@@ -1,52 +1,7 @@
 // Objects that a program creates by an initializer of their class, before they are inserted into a context.
-// Their attributes are in an overlay, as those of other new objects, and their relationships here.
+// Their attributes are in an overlay, as those of other new objects, and their relationships in the extras.
 
 internal import CipherSQLite
-
-/// The relationships of an object that is not in a context yet.
-final class Draft {
-  struct Related {
-    let slot: Int
-    /// At most one object for a to-one.
-    var objects: [ManagedObject]
-    /// The objects of a to-many to which single ones are added.
-    var known: Set<ObjectIdentifier>
-  }
-
-  /// The values of relationships, in the order in which they were set.
-  private(set) var related: [Related] = []
-
-  subscript(slot: Int) -> [ManagedObject] {
-    get { related.first { $0.slot == slot }?.objects ?? [] }
-    set {
-      let former = related
-      related = related.filter { $0.slot != slot }
-      // Without a value, the relationship is what its inverse sets.
-      if !newValue.isEmpty {
-        related.append(Related(slot: slot, objects: newValue, known: Set(newValue.map(ObjectIdentifier.init))))
-      }
-      withExtendedLifetime(former) {}
-    }
-  }
-
-  func add(_ object: ManagedObject, _ slot: Int) {
-    guard let place = related.firstIndex(where: { $0.slot == slot }) else { return self[slot] = [object] }
-    if related[place].known.insert(ObjectIdentifier(object)).inserted {
-      related[place].objects.append(object)
-    }
-  }
-
-  /// Releases the objects one after the other: a chain of drafts would otherwise overflow the stack.
-  func release() {
-    var waiting = related.flatMap(\.objects)
-    related = []
-    while var object = waiting.popLast() {
-      guard isKnownUniquelyReferenced(&object), let draft = object.extras?.draft else { continue }
-      waiting += draft.related.flatMap(\.objects)
-      draft.related = []
-    }
-  }
-}
 
 extension ManagedObject {
   /// Makes an object a draft, if its wrappers have the slots of its class: those of a class that inherits

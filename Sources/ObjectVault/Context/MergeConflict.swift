@@ -7,7 +7,8 @@ internal import CipherSQLite
 ///
 /// ```swift
 /// for conflict in try context.conflicts() {
-///   print(conflict, conflict.mine, conflict.theirs)
+///   let names = conflict.properties
+///   if names.contains("name") { continue }
 ///   try context.resolve(conflict, keeping: .theirs)
 /// }
 /// ```
