@@ -53,7 +53,8 @@ import Testing
     }
     #expect(Set(declared).isSubset(of: own) && declared.count > 4)
     let functions = [
-      "load", "add", "remove", "hash", "willSave", "didSave", "validate", "snapshot", "apply", "failure", "set",
+      "load", "add", "remove", "hash", "willSave", "didSave", "validate", "snapshot", "apply", "failure",
+      "set",
     ]
     let taken = try await errors(try Self.rows().map(\.free) + functions)
     #expect(taken.isEmpty, "\(taken)")

@@ -1,6 +1,7 @@
 // What an object answers in each of its states: a cell for each state and each access, as in the table of the
 // page about contexts.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
