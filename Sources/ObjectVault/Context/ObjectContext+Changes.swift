@@ -140,6 +140,14 @@ extension ObjectContext {
     }
   }
 
+  func hasPendingLink(
+    _ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping
+  ) -> Bool {
+    guard let join = relationship.join else { return false }
+    let (source, target) = join.isSource ? (owner, member) : (member, owner)
+    return pending.addsLink(source, to: target, in: join.table)
+  }
+
   func discard(_ object: ManagedObject) {
     object.leaveMap()
     object.map = nil

@@ -15,7 +15,8 @@ extension ObjectContext {
   ///   is noted in ``faultErrors``.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      // A new object that was deleted or rolled back before: no error.
+      // An object that was never inserted, or a new one that was deleted or rolled back before: no error.
+      if object.isDraft { return }
       if object.rowID >= 0 || object.extras?.former?.host !== self { note(object.strayDeletion) }
       return
     }
@@ -68,8 +69,11 @@ extension ObjectContext {
   /// save applies the delete rules of saved objects.
   func remove(_ object: ManagedObject) {
     var waiting = [object]
+    let count = discardCount
     while let object = waiting.popLast() {
       prepareForDeletion(object)
+      // The hook may have rolled back, which ends the deletion.
+      if discardCount != count { return }
       index.wake(object)
       if recordsChanges { waiting += recordRemoval(object) }
       switch object.state {

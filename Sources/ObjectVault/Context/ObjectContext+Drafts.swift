@@ -19,9 +19,9 @@ extension ObjectContext {
   /// are never inserted keep each other alive. The members of a `Set` get their ids in no particular order.
   /// Access by name (`object["name"]`) begins with the insertion.
   ///
-  /// It cannot throw. For an object of another context, a deleted one, and one whose class is not in the
-  /// schema or inherits from another entity, the error is in ``faultErrors``: create objects of such classes
-  /// by ``insert(_:_:)``. An object that is in this context already stays as it is.
+  /// It cannot throw. The error is in ``faultErrors`` for an object of another context, for a deleted one,
+  /// and for one whose class is not in the schema. The same applies to a class that inherits from another
+  /// entity: create its objects by ``insert(_:_:)``. An object that is in this context already stays as it is.
   /// - Parameter object: The object.
   /// - Returns: The same object.
   @discardableResult
@@ -89,7 +89,7 @@ extension ObjectContext {
     let name = object.nameOfEntity
     if core.entity(of: type(of: object)) == nil { return .unknownEntity(name: name) }
     if object.context === self || object.extras?.former?.host === self {
-      return .cannotInsert(entity: name, reason: "it was deleted")
+      return .cannotInsert(entity: name, reason: "it was deleted or rolled back")
     }
     if object.isInContext { return .cannotInsert(entity: name, reason: "it belongs to another context") }
     if object.extras?.former != nil {

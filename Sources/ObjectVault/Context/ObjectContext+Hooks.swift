@@ -55,7 +55,14 @@ extension ObjectContext {
         try run.call("onWillSave", of: nil) { try listener(pendingChanges, self) }
         try callUntilQuiet(run)
       }
-      return try failures(run)
+      let counts = (pending.inserted.count, pending.updated.count, pending.deleted.count)
+      let failures = try failures(run)
+      guard counts == (pending.inserted.count, pending.updated.count, pending.deleted.count) else {
+        throw run.call("A validating hook", of: nil) {
+          run.error("has changed objects, which were not validated; change them in willSave")
+        }
+      }
+      return failures
     }
   }
 
@@ -142,7 +149,11 @@ extension ObjectContext {
       objectsBeingDeleted.insert(object).inserted
     else { return }
     defer { objectsBeingDeleted.remove(object) }
-    object.prepareForDeletion()
+    if let hookRun {
+      hookRun.call("prepareForDeletion", of: object) { object.prepareForDeletion() }
+    } else {
+      withHookRun { run in run.call("prepareForDeletion", of: object) { object.prepareForDeletion() } }
+    }
   }
 
   // MARK: Validation

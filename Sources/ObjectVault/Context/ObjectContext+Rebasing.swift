@@ -180,7 +180,7 @@ extension ObjectContext {
     }
     restoreOnUndo(object, recording: &changes)
     object.state = .loaded
-    object.rejoinRelationships()
+    object.rejoinRelationships(restoresOrders: false)
     revertReferences(of: object)
     forget(object)
     deletions.restart()

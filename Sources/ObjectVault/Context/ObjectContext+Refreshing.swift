@@ -37,6 +37,7 @@ extension ObjectContext {
   ///
   /// Takes time in proportion to the objects in memory; the file is not read.
   public func reset() {
+    discardCount += 1
     let objects = maps.objects
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())
     do { try keepAssignedIDs() } catch { note(error) }

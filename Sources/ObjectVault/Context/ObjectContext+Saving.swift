@@ -47,7 +47,7 @@ extension ObjectContext {
   }
 
   private func write(isLast: Bool) throws {
-    if let hookRun { throw hookRun.error("calls save(), but a save is running already") }
+    if let hookRun { throw hookRun.error("calls save(), which no hook may") }
     try throwFaultError()
     if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
@@ -175,6 +175,7 @@ extension ObjectContext {
   /// than 500 objects. Inside ``Store/write(_:)`` it runs none, because no other connection deletes rows
   /// there.
   public func rollback() {
+    discardCount += 1
     deletions.restart()
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())
     for object in pending.inserted { discard(object) }

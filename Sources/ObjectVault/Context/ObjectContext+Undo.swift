@@ -47,7 +47,7 @@ extension ObjectContext {
     if let refusal { throw refusal }
     guard !undoes.isInGroup, hookRun == nil else {
       throw StoreError.undoRefused(
-        reason: "It was called inside of a group of changes or a hook; end that first", conflicts: [])
+        reason: "Inside of a group of changes and of a hook, nothing can be undone", conflicts: [])
     }
     guard let group = undoes.take(redoing: redoing) else { return }
     do {
@@ -124,7 +124,12 @@ extension ObjectContext {
         link.owner.connect(link.member, link.relationship)
       }
     }
-    for object in group.inserted.reversed() where isUsable(object) { remove(object) }
+    for object in group.inserted.reversed() where isUsable(object) {
+      // What its hook would change is part of the group.
+      objectsBeingDeleted.insert(object)
+      remove(object)
+      objectsBeingDeleted.remove(object)
+    }
     for order in group.orders where isUsable(order.owner) {
       willArrange(order.owner, order.slot)
       order.owner.members(order.slot).restore(
@@ -150,7 +155,12 @@ extension ObjectContext {
     }
     switch value {
     case .target(let target):
-      if isUsable(target) { object.writeToOne(target, UInt16(slot)) }
+      if isUsable(target) {
+        object.writeToOne(target, UInt16(slot))
+      } else if target.state == .deleted, let relationship = entity.slots[slot].relationship {
+        // The next undo takes the deletion back.
+        object.refer(to: target, relationship)
+      }
     case .stored(let stored):
       guard let id = stored.int64, id > 0, let destination = entity.slots[slot].relationship else {
         return object.writeToOne(nil, UInt16(slot))
@@ -168,7 +178,7 @@ extension ObjectContext {
     switch object.state {
     case .deleted:
       object.state = object.hasRow ? .loaded : .fault
-      object.rejoinRelationships()
+      object.rejoinRelationships(restoresOrders: true)
       index.wake(object)
     case .invalid, .detached, .fault, .loaded, .inserted:
       guard object.map == nil || object.state == .invalid else { break }
@@ -253,7 +263,7 @@ extension ObjectContext {
       for owner in object.related(by: relationship) { willArrange(owner, inverse) }
     }
     for referrer in entity.danglingReferrers {
-      for other in referrers(referrer, to: object) where isUsable(other) {
+      for other in referrers(referrer, to: object) where isUsable(other) && other !== object {
         other.writeToOne(nil, UInt16(referrer.slot))
       }
     }
@@ -264,7 +274,8 @@ extension ObjectContext {
   private func links(of object: ManagedObject, _ entity: EntityMapping) -> [UndoGroup.Link] {
     var found: [UndoGroup.Link] = []
     for relationship in entity.relationships where relationship.join != nil {
-      for member in object.loadedMembers(relationship.slot).members ?? [] {
+      let state = object.loadedMembers(relationship.slot)
+      for member in state.order?.objects ?? Array(state.members ?? []) {
         found.append(.init(owner: object, member: member, relationship: relationship, isAdded: true))
       }
     }

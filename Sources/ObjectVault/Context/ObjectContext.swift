@@ -147,6 +147,8 @@ public final class ObjectContext: ObjectHost {
   /// The objects whose rows were read and whose hook is still to be called.
   @safe @exclusivity(unchecked) var awakening: [ManagedObject] = []
   var isAwaking = false
+  /// The number of times that all changes were discarded.
+  var discardCount = 0
 
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {

@@ -22,7 +22,22 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
   /// The former values of the properties that were set in this snapshot.
   private(set) var base: ChangeSet.Values = [:]
 
-  init(id: DynamicID, values: ChangeSet.Values) { (self.id, self.values) = (id, values) }
+  /// Where the ids of to-ones are valid; unknown in a snapshot that was decoded.
+  private(set) var origin = Origin()
+
+  /// The store and the context of ids. Not a part of the value.
+  struct Origin: Sendable, Hashable {
+    var store = StoreFingerprint.unknown
+    var context = StoreFingerprint.unknown
+    static func == (left: Origin, right: Origin) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  private enum CodingKeys: CodingKey { case id, values, base }
+
+  init(id: DynamicID, values: ChangeSet.Values, origin: Origin) {
+    (self.id, self.values, self.origin) = (id, values, origin)
+  }
 
   /// The names of the properties that were set in this snapshot to other values, in alphabetical order.
   public var changedProperties: [String] {
@@ -52,14 +67,23 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
     }
   }
 
-  /// The id of the object that a to-one refers to; nil if there is none. Set it to refer to another object.
+  /// The id of the object that a to-one refers to; nil if there is none. Set it to refer to another object,
+  /// which must be saved.
   /// - Parameter property: The key path of the to-one.
   public subscript<Target: ManagedObject>(
     dynamicMember property: ReferenceWritableKeyPath<Object, Target?>
   ) -> ObjectID<Target>? {
     get { name(of: property).flatMap { values[$0]?.int64 }.map { ObjectID(rowID: $0) } }
     set {
-      if let name = name(of: property) { set(name, newValue.map { .integer($0.rowID) } ?? .null) }
+      guard let name = name(of: property) else { return }
+      if let newValue, newValue.isTemporary || !origin.store.admits(newValue.store) {
+        ContextlessErrors.tell(
+          StoreError.propertyMisused(
+            entity: id.entity, property: name,
+            reason: "was set to the id of another store, or of an object that is not saved"))
+        return
+      }
+      set(name, newValue.map { .integer($0.rowID) } ?? .null)
     }
   }
 
@@ -110,7 +134,9 @@ extension Persistable where Self: ManagedObject {
         do { values[relationship.name] = try value(relationship.name) } catch { host?.note(error) }
       }
     }
-    return ObjectSnapshot(id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values)
+    return ObjectSnapshot(
+      id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values,
+      origin: .init(store: mark(of: 1), context: mark(of: -1)))
   }
 
   /// Sets the properties that were set in a snapshot; all others stay as they are.
@@ -120,8 +146,8 @@ extension Persistable where Self: ManagedObject {
   ///     it: this restores the object as it was.
   /// - Returns: The properties whose present values, set since the snapshot was made, were replaced; in
   ///   alphabetical order.
-  /// - Throws: As ``ManagedObject/set(_:toStored:)``, and ``StoreError/objectGone(entity:rowID:)`` for the
-  ///   target of a to-one that does not exist. Properties that were set before the error stay set.
+  /// - Throws: As ``ManagedObject/set(_:toStored:)``; for the target of a to-one also
+  ///   ``StoreError/objectGone(entity:rowID:)`` and ``StoreError/idOfAnotherStore(entity:rowID:)``. Properties that were set before the error stay set.
   @discardableResult
   public func apply(_ snapshot: ObjectSnapshot<Self>, overwriting: Bool = false) throws -> [String] {
     let names = overwriting ? snapshot.values.keys.sorted() : snapshot.changedProperties
@@ -133,6 +159,16 @@ extension Persistable where Self: ManagedObject {
         replaced.append(name)
       }
       if present.isStored(as: value) { continue }
+      if self.origin?.slot(named: name).map({ self.origin?.isToOne[$0] == true }) == true,
+        let id = value.int64
+      {
+        let (known, own) =
+          id < 0
+          ? (snapshot.origin.context, mark(of: -1)) : (snapshot.origin.store, mark(of: 1))
+        guard id < 0 ? known == own : own.admits(known) else {
+          throw StoreError.idOfAnotherStore(entity: nameOfEntity, rowID: id)
+        }
+      }
       try set(name, toStoredOrID: value)
     }
     return replaced

@@ -171,8 +171,11 @@ final class UndoGroup {
     }
     for index in values.indices { values[index].latest = value(values[index].object, values[index].slot) }
     values.removeAll { $0.latest.map($0.former.isEqual) == true }
+    // If objects were deleted, the lists in memory may still have them.
     orders.removeAll { order in
-      guard let state = order.owner.toMany[order.slot], let present = state.order else { return false }
+      guard removed.isEmpty, let state = order.owner.toMany[order.slot], let present = state.order else {
+        return false
+      }
       return state.isRearranged == order.isRearranged && present.objects == order.members
     }
     (known, knownOrders) = ([], [])

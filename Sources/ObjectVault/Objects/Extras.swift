@@ -385,21 +385,32 @@ package final class ToManyState {
     leave(object)
   }
 
-  /// Undoes the removal of an object: it is a member again, as in the file.
-  func takeBack(removed object: ManagedObject) {
+  /// Undoes the removal of an object: it is a member again, as before.
+  /// - Parameters:
+  ///   - isPending: Whether the file does not have it as a member yet.
+  ///   - restoresOrder: Whether the caller restores the order of the members afterwards. Otherwise only the
+  ///     file has the object's position.
+  func takeBack(removed object: ManagedObject, isPending: Bool = false, restoresOrder: Bool = false) {
     mergeNews()
     guard removed.remove(object) != nil else { return }
+    if isPending {
+      mergedAdded.insert(object)
+      if order != nil, knownMembers?.contains(object) != true { order?.append(object) }
+      if knownMembers?.insert(object).inserted == true { typed?.insert(object) }
+      return
+    }
     guard knownMembers != nil else { return }
-    if order != nil, !isRearranged {
+    if order != nil, !isRearranged, !restoresOrder {
       // Only the file has the object's position, so the next read fetches the members.
       (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }
     // The file may have the object at another position than the end.
-    order?.didArrange()
-    knownMembers?.insert(object)
-    order?.append(object)
-    typed?.insert(object)
+    if !restoresOrder { order?.didArrange() }
+    if knownMembers?.insert(object).inserted == true {
+      order?.append(object)
+      typed?.insert(object)
+    }
   }
 
   private func keepAdded() {

@@ -39,7 +39,8 @@ extension ManagedObject {
     }
   }
 
-  private func refer(to target: ManagedObject?, _ relationship: RelationshipMapping) {
+  /// Writes a to-one without checking whether the target may be used.
+  final func refer(to target: ManagedObject?, _ relationship: RelationshipMapping) {
     let slot = relationship.slot
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
       return writePartner(target, slot: slot, column: inverse)
@@ -350,17 +351,22 @@ extension ManagedObject {
 
   /// Makes the object a member of the objects that it is related to again, when its deletion is taken back:
   /// the opposite of ``leaveRelationships()``.
-  final func rejoinRelationships() {
+  /// - Parameter restoresOrders: Whether the caller restores the orders of members afterwards.
+  final func rejoinRelationships(restoresOrders: Bool) {
     guard let entity else { return }
     for (slot, info) in entity.slots.enumerated() {
       guard let relationship = info.relationship, let inverse = relationship.inverseSlot else { continue }
       if relationship.hasMembers {
         guard !relationship.inverseHasColumn else { continue }
         for member in changedMembers(slot)?.members ?? [] {
-          member.changedMembers(inverse)?.takeBack(removed: self)
+          let isPending = host?.hasPendingLink(self, to: member, by: relationship) == true
+          member.changedMembers(inverse)?.takeBack(
+            removed: self, isPending: isPending, restoresOrder: restoresOrders)
         }
       } else if !relationship.inverseHasColumn {
-        toOneTarget(slot, tells: false)?.changedMembers(inverse)?.takeBack(removed: self)
+        let isPending = overlay?.changed.contains(slot) == true
+        toOneTarget(slot, tells: false)?.changedMembers(inverse)?.takeBack(
+          removed: self, isPending: isPending, restoresOrder: restoresOrders)
       }
     }
   }

@@ -25,7 +25,10 @@ extension ManagedObject {
 
   @usableFromInline
   final func writeToMany<Members: RelatedMembers>(_ new: Members, _ slot: UInt16) {
-    if isDraft { return draft[Int(slot)] = new.related }
+    if isDraft {
+      var seen: Set<ObjectIdentifier> = []
+      return draft[Int(slot)] = new.related.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
     guard let (relationship, host) = related(Int(slot)) else { return }
     host.undoable {
       if Members.isOrdered {

@@ -93,6 +93,9 @@ protocol ObjectHost: AnyObject {
   func link(
     _ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)
+  /// Whether the link to a member is to be written by the next save.
+  func hasPendingLink(_ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping)
+    -> Bool
   /// References that deallocated objects had to other objects, and that are to be released.
   var releasing: [AnyObject?] { get set }
   /// Releases these references one by one.

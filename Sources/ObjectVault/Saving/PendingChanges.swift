@@ -170,6 +170,12 @@ package struct PendingChanges {
     }
   }
 
+  /// Whether a link is to be written.
+  func addsLink(_ source: ManagedObject, to target: ManagedObject, in join: JoinTable) -> Bool {
+    let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
+    return links[key]?.isAdded == true
+  }
+
   // MARK: After a save
 
   /// Removes all changes, because they were saved or discarded.

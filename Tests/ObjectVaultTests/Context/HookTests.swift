@@ -93,6 +93,16 @@ private final class Late: ManagedObject {
   override func didSave() { name = "late" }
 }
 
+private final class Guard: ManagedObject {
+  @Attribute var name: String
+  @ToOne var parent: Guard?
+  @ToMany(inverse: \Guard.parent, onDelete: .cascade) var parts: Set<Guard>
+  override func prepareForDeletion() { if name == "rollback" { managedObjectContext?.rollback() } }
+  override func validateForUpdate() throws {
+    if name == "insert" { managedObjectContext?.insert(Guard.self) { $0.name = "x" } }
+  }
+}
+
 private final class Log: ManagedObject { @Attribute var text: String }
 
 @Suite struct Hooks {
@@ -113,6 +123,7 @@ private final class Log: ManagedObject { @Attribute var text: String }
         Entity(Plain.self)
         Entity(PlainPart.self)
         Entity(Log.self)
+        Entity(Guard.self)
         Entity(Late.self)
       })
     store = temporary.store
@@ -226,13 +237,13 @@ private final class Log: ManagedObject { @Attribute var text: String }
     context.insert(Saver.self) { $0.name = "x" }
     try context.save()
     #expect(
-      Saver.errors.withLock { $0 }.first?.contains("calls save(), but a save is running already") == true)
+      Saver.errors.withLock { $0 }.first?.contains("calls save(), which no hook may") == true)
     context.onWillSave = { try $1.save() }
     context.insert(Log.self) { $0.text = "x" }
     #expect {
       try context.save()
     } throws: {
-      "\($0)" == "Nothing was saved: onWillSave calls save(), but a save is running already."
+      "\($0)" == "Nothing was saved: onWillSave calls save(), which no hook may."
     }
     context.onWillSave = nil
     try context.save()
@@ -379,5 +390,23 @@ private final class Log: ManagedObject { @Attribute var text: String }
     #expect(late.hasChanges)
     let reader = store.makeContext()
     #expect(try reader.fetch(Late.self).count() == 1)
+  }
+
+  @Test func `a rollback in a hook ends the deletion, and a validation may not change objects`() throws {
+    let parent = context.insert(Guard.self) { $0.name = "p" }
+    for name in ["a", "b"] { context.insert(Guard.self) { ($0.name, $0.parent) = (name, parent) } }
+    try context.save()
+    parent.name = "rollback"
+    context.delete(parent)
+    #expect(!context.hasChanges && parent.name == "p")
+    try context.save()
+    let reader = store.makeContext()
+    #expect(try reader.fetch(Guard.self).count() == 3)
+    parent.name = "insert"
+    #expect {
+      try context.save()
+    } throws: {
+      "\($0)".contains("A validating hook has changed objects")
+    }
   }
 }

@@ -10,9 +10,9 @@ import Testing
   @Test func `every undo and redo restores the graph that was there`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 5113)
-    for round in 0..<UInt64(isTorture ? 400 : 12) {
+    for round in 0..<UInt64(isTorture ? 400 : 60) {
       let script = try await UndoScript(seed: seed &+ round)
-      do { try await script.run(steps: isTorture ? 250 : 60) } catch {
+      do { try await script.run(steps: isTorture ? 250 : 100) } catch {
         Issue.record("seed \(seed &+ round): \(error)\n\(script.log.suffix(30).joined(separator: "\n"))")
         return
       }

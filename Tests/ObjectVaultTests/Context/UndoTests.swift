@@ -439,6 +439,34 @@ import Testing
     try context.save()
     #expect(shelf.size == 4 && !context.hasChanges)
   }
+
+  @Test func `places in orders of links are undone after a save, and pending members stay members`() throws {
+    let tags = ["a", "b", "c", "d"].map { key in context.insert(UndoTag.self) { $0.key = key } }
+    shelf.list = [tags[2], tags[0], tags[3], tags[1]]
+    try context.save()
+    let full = try stored()
+    for object in [tags[3], shelf] as [ManagedObject] {
+      context.delete(object)
+      try context.save()
+      try context.undo()
+      try context.save()
+      #expect(try stored() == full)
+    }
+    let page = context.insert(UndoPage.self) { $0.key = "pending" }
+    page.folder = shelf
+    context.delete(page)
+    try context.undo()
+    #expect(shelf.pages == [first, second, page])
+    first.folder = nil
+    first.folder = shelf
+    context.delete(first)
+    try context.undo()
+    #expect(shelf.pages.contains(first) && first.folder === shelf)
+    try context.save()
+    #expect(try stored() == present())
+    try checkPending(context)
+  }
+
 }
 
 extension ManagedObject {

@@ -21,7 +21,7 @@ private final class LifeStatus: ManagedObject {
 @Suite(.serialized) struct ObjectLife {
   /// The result of each access, and the errors that it reports: in the context, or without one.
   private static let table = """
-    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete noContext | load objectGone
+    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete | load objectGone
     new             | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
     clean           | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
     changed         | get B | set Z | to-one F | to-many 1 | add 2 | delete | load
@@ -30,7 +30,7 @@ private final class LifeStatus: ManagedObject {
     gone elsewhere  | get A | set A objectGone | to-one nil | to-many 0 | add 0 objectGone | delete | load objectGone
     rolled back     | get noContext | set objectGone, noContext | to-one nil noContext | to-many 0 noContext | add 0 objectGone, noContext | delete | load objectGone
     store closed    | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
-    closed, a fault | get closed | set closed, closed | to-one nil closed | to-many 0 closed | add 0 closed, closed | delete | load closed
+    closed, a fault | get closed | set closed, closed | to-one nil closed | to-many 0 closed | add 0 closed | delete | load closed
     context gone    | get A | set A noContext | to-one nil noContext | to-many 0 noContext | add 0 noContext, noContext | delete noContext | load objectGone
     """
 

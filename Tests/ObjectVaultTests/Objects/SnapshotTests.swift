@@ -72,6 +72,25 @@ import Testing
     #expect(snapshot.name == "D" && snapshot.age == 30 && snapshot.nick == nil)
   }
 
+  @Test func `ids of another store, or of a new object of another context, are refused`() async throws {
+    let other = try await TemporaryStore(library)
+    let theirs = other.store.makeContext()
+    let bob = theirs.insert(Author.self) { $0.name = "Bob" }
+    try theirs.save()
+    let snapshot = ann.snapshot()
+    #expect(throws: StoreError.idOfAnotherStore(entity: "Author", rowID: 1)) {
+      try bob.apply(snapshot, overwriting: true)
+    }
+    let second = temporary.store.makeContext()
+    let same = try #require(try second.existing(ann.id))
+    ann.club = context.insert(Club.self) { $0.name = "New" }
+    #expect(throws: StoreError.self) { try same.apply(ann.snapshot(), overwriting: true) }
+    let new = ann.snapshot()
+    ann.club = club
+    try ann.apply(new, overwriting: true)
+    #expect(ann.club?.name == "New")
+  }
+
   @Test func `objects without classes have snapshots`() async throws {
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     defer { store.close() }
