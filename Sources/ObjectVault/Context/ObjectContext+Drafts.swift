@@ -21,7 +21,8 @@ extension ObjectContext {
   ///
   /// It cannot throw. The error is in ``faultErrors`` for an object of another context, for a deleted one,
   /// and for one whose class is not in the schema. The same applies to a class that inherits from another
-  /// entity: create its objects by ``insert(_:_:)``. An object that is in this context already stays as it is.
+  /// entity: create its objects by ``insert(_:_:)``. An object that is in this context already stays as it
+  /// is.
   /// - Parameter object: The object.
   /// - Returns: The same object.
   @discardableResult

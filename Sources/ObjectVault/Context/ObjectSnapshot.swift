@@ -147,7 +147,8 @@ extension Persistable where Self: ManagedObject {
   /// - Returns: The properties whose present values, set since the snapshot was made, were replaced; in
   ///   alphabetical order.
   /// - Throws: As ``ManagedObject/set(_:toStored:)``; for the target of a to-one also
-  ///   ``StoreError/objectGone(entity:rowID:)`` and ``StoreError/idOfAnotherStore(entity:rowID:)``. Properties that were set before the error stay set.
+  ///   ``StoreError/objectGone(entity:rowID:)`` and ``StoreError/idOfAnotherStore(entity:rowID:)``.
+  ///   Properties that were set before the error stay set.
   @discardableResult
   public func apply(_ snapshot: ObjectSnapshot<Self>, overwriting: Bool = false) throws -> [String] {
     let names = overwriting ? snapshot.values.keys.sorted() : snapshot.changedProperties

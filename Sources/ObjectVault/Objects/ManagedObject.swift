@@ -12,14 +12,16 @@ public protocol Persistable: AnyObject {}
 ///
 /// Declare an entity as a subclass whose properties have the wrappers ``Attribute``, ``ToOne`` or
 /// ``ToMany``. Make the class final, unless other entities inherit from it (<doc:inheritance>). Create
-/// objects with ``ObjectContext/insert(_:_:)``, or by an initializer and ``ObjectContext/insert(_:)``.
+/// objects with ``ObjectContext/insert(_:_:)``, or by an initializer and
+/// ``ObjectContext/insert(_:)-(Object)``.
 ///
 /// An object belongs to one context and is used only where its context is used. Neither is `Sendable`, so
 /// the compiler keeps both in one task. To refer to an object elsewhere, use its ``id``.
 @safe open class ManagedObject: Persistable {
   /// The state of an object.
   public enum State: UInt8, Sendable {
-    /// Created by an initializer, and not inserted into a context yet: see ``ObjectContext/insert(_:)``.
+    /// Created by an initializer, and not inserted into a context yet: see
+    /// ``ObjectContext/insert(_:)-(Object)``.
     case detached
     /// New, not yet saved.
     case inserted
@@ -101,8 +103,10 @@ public protocol Persistable: AnyObject {}
   /// The object's state.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 
-  /// Creates an object that is in no context until ``ObjectContext/insert(_:)``. Its properties can be set
-  /// before. The store calls it, too, for each row that it fetches: an overriding initializer must not use
+  /// Creates an object that is in no context until ``ObjectContext/insert(_:)-(Object)``. Its properties can
+  /// be set before.
+  ///
+  /// The store calls it, too, for each row that it fetches: an overriding initializer must not use
   /// properties. Give them defaults, or declare a `convenience init` with parameters.
   public required init() {
     // The property wrappers of the subclass have taken their numbers. The next object counts from 0
