@@ -11,6 +11,7 @@ enum FileRemoval {
   /// deleted last, so that an interrupted deletion can be repeated.
   /// - Parameters:
   ///   - file: The database.
+  ///   - isOpened: Whether it was opened with its key. If not, its content must look like that of a database.
   ///   - seconds: How long to wait for other connections.
   ///   - alongside: Deletes what the layer above keeps beside the file, under the same lock.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while another connection has the file open in
@@ -19,10 +20,10 @@ enum FileRemoval {
   ///   ``SQLError/severalNames(file:count:)``, ``SQLError/readOnly(file:)``,
   ///   ``SQLError/folderNotWritable(folder:)``; as ``PathState/existing(_:)``. Nothing was deleted then. If
   ///   the system refuses to delete one of the files, others may be deleted already: call it again.
-  static func remove(_ file: DatabasePath, seconds: Double, alongside: () -> Void) throws {
+  static func remove(_ file: DatabasePath, isOpened: Bool, seconds: Double, alongside: () -> Void) throws {
     try PathState.requireNoCompanionName(file)
     try PathState.existing(file)
-    try Replaceable.check(file)
+    if !isOpened { try Replaceable.check(file, isDeletion: true) }
     guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
     guard unsafe access(file.folder, W_OK | X_OK) == 0 else {
       throw SQLError.folderNotWritable(folder: file.folder)
@@ -61,6 +62,6 @@ extension Connection {
     _ path: String, busyTimeout: Double, alongside: (DatabasePath) -> Void
   ) throws {
     let file = try DatabasePath(path)
-    try FileRemoval.remove(file, seconds: busyTimeout) { alongside(file) }
+    try FileRemoval.remove(file, isOpened: false, seconds: busyTimeout) { alongside(file) }
   }
 }

@@ -5,8 +5,10 @@ private import Foundation
 
 enum Replaceable {
   /// Checks that the file may be a store, or is empty.
+  /// - Parameter isDeletion: Whether the file is to be deleted. Then it must also look random, as each page of
+  ///   a store does; a store whose first page is damaged can only be replaced.
   /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/existing(_:)``.
-  static func check(_ file: DatabasePath) throws {
+  static func check(_ file: DatabasePath, isDeletion: Bool = false) throws {
     if try PathState.of(file) == .empty { return }
     try PathState.existing(file)
     let start = try RawFile.open(file)
@@ -21,10 +23,32 @@ enum Replaceable {
         "a text file"
       } else if byteCount < 512 {
         "a file of \(byteCount) bytes"
+      } else if isDeletion, !bytes.starts(with: Array("SQLite format 3\0".utf8)) {
+        contentKind(bytes)
       } else {
         String?.none
       }
     if let kind { throw SQLError.notReplaceable(file: file.given, kind: kind) }
+  }
+
+  /// The first bytes of common files whose contents look random. A store begins with one of them with a
+  /// probability of 10^-6 at most.
+  private static let beginnings: [(bytes: [UInt8], kind: String)] = [
+    ([0x89, 0x50, 0x4E, 0x47], "a PNG image"), ([0xFF, 0xD8, 0xFF], "a JPEG image"),
+    (Array("GIF8".utf8), "a GIF image"), ([0x50, 0x4B, 3, 4], "a ZIP archive or an office document"),
+    ([0x1F, 0x8B, 8], "a gzip file"), ([0xFD, 0x37, 0x7A, 0x58], "an xz file"),
+    ([0x28, 0xB5, 0x2F, 0xFD], "a zstd file"), (Array("BZh".utf8), "a bzip2 file"),
+    ([0x37, 0x7A, 0xBC, 0xAF], "a 7z archive"), (Array("%PDF".utf8), "a PDF document"),
+    ([0x7F, 0x45, 0x4C, 0x46], "a program"), (Array("RIFF".utf8), "a media file"),
+    (Array("OggS".utf8), "a media file"), (Array("ID3".utf8), "a media file"),
+  ]
+
+  /// Returns what a file is whose first 512 bytes cannot be those of an encrypted page; nil if they can.
+  private static func contentKind(_ bytes: [UInt8]) -> String? {
+    if let known = beginnings.first(where: { bytes.starts(with: $0.bytes) }) { return known.kind }
+    if bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) { return "a media file" }
+    // 512 random bytes have about 221 different values; fewer than 160 have a probability below 10^-20.
+    return Set(bytes).count < 160 ? "a file without the random bytes of an encrypted page" : nil
   }
 
   /// Returns whether the bytes are text only. For an encrypted page the probability of that is 10^-100.

@@ -20,7 +20,7 @@ extension ConnectionPool {
       defer { readers.unbar() }
       // The writer's own lock would prevent the deletion.
       closeWriter()
-      do { try FileRemoval.remove(file, seconds: timeout) { alongside(file) } } catch {
+      do { try FileRemoval.remove(file, isOpened: true, seconds: timeout) { alongside(file) } } catch {
         _ = try? openWriter()
         throw error
       }

@@ -170,6 +170,10 @@ import Testing
     try folder.write(Data(), to: "empty")
     try folder.write(Data("SQLite format 3\0".utf8) + Data(count: 2000), to: "plain")
     try folder.write(Data(count: 100), to: "short")
+    try folder.write(Data(count: 4096), to: "zeros")
+    let noise = Data((0..<4096).map { _ in UInt8.random(in: 0...255) })
+    try folder.write(Data([0x89, 0x50, 0x4E, 0x47]) + noise, to: "png")
+    try folder.write(Data([0, 0, 0, 24]) + Data("ftypmp42".utf8) + noise, to: "video")
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("dir"), withIntermediateDirectories: true)
     for (name, error) in [
@@ -177,6 +181,12 @@ import Testing
       ("text", .notReplaceable(file: folder.path("text"), kind: "a text file")),
       ("plain", .notReplaceable(file: folder.path("plain"), kind: "an unencrypted database")),
       ("short", .notReplaceable(file: folder.path("short"), kind: "a file of 100 bytes")),
+      (
+        "zeros",
+        .notReplaceable(
+          file: folder.path("zeros"), kind: "a file without the random bytes of an encrypted page")
+      ), ("png", .notReplaceable(file: folder.path("png"), kind: "a PNG image")),
+      ("video", .notReplaceable(file: folder.path("video"), kind: "a media file")),
       ("empty", .emptyFile(file: folder.path("empty"))), ("dir", .isDirectory(file: folder.path("dir"))),
       ("none", .notFound(file: folder.path("none"))),
     ] {
@@ -192,6 +202,9 @@ import Testing
     await #expect(throws: SQLError.severalNames(file: url.path, count: 2)) {
       try await Store.destroy(at: url)
     }
-    #expect(folder.names == ["dir", "empty", "k", "notes.store", "plain", "second", "short", "text"])
+    #expect(
+      folder.names == [
+        "dir", "empty", "k", "notes.store", "plain", "png", "second", "short", "text", "video", "zeros",
+      ])
   }
 }
