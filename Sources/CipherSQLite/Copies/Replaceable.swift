@@ -5,8 +5,8 @@ private import Foundation
 
 enum Replaceable {
   /// Checks that the file may be a store, or is empty.
-  /// - Parameter isDeletion: Whether the file is to be deleted. Then it must also look random, as each page of
-  ///   a store does; a store whose first page is damaged can only be replaced.
+  /// - Parameter isDeletion: Whether the file is to be deleted. Then it must also look random, as each page
+  ///   of a store does; a store whose first page is damaged can only be replaced.
   /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/existing(_:)``.
   static func check(_ file: DatabasePath, isDeletion: Bool = false) throws {
     if try PathState.of(file) == .empty { return }

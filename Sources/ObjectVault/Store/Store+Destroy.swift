@@ -29,8 +29,8 @@ extension Store {
   /// Deletes a store that is not open, with all files that the library keeps beside it: see ``destroy()``.
   ///
   /// No key is needed. So the call cannot find out whether an encrypted file is a store of this library:
-  /// any encrypted database at the path is deleted, and so is a file of random bytes. A file that certainly is
-  /// none is refused: a key file, a text, a plain database, a file of less than a page, a common kind of
+  /// any encrypted database at the path is deleted, and so is a file of random bytes. A file that certainly
+  /// is none is refused: a key file, a text, a plain database, a file of less than a page, a common kind of
   /// archive, image or document, and a file whose beginning is not random.
   ///
   /// ```swift
