@@ -15,8 +15,7 @@ extension ObjectContext {
   ///   is noted in ``faultErrors``.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      // An object that was never inserted, or a new one that was deleted or rolled back before: no error.
-      if object.isDraft { return }
+      // A new object that was deleted or rolled back before: no error.
       if object.rowID >= 0 || object.extras?.former?.host !== self { note(object.strayDeletion) }
       return
     }

@@ -240,6 +240,9 @@ extension StoreError: CustomStringConvertible {
     case .objectGone(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") no longer exists: its row was deleted, or its context "
         + "was released. If it still exists, fetch it again."
+    case .noContext(let entity, "delete"):
+      "An object of \(entity) was to be deleted, but it belongs to no context: it was not inserted, or its "
+        + "context was released. Delete an object in the context that it was fetched in."
     case .noContext(let entity, let property):
       "\(entity).\(property) was used, but the object belongs to no context and has no values. Create "
         + "objects with context.insert, and keep their context alive as long as they are in use."

@@ -21,7 +21,7 @@ private final class LifeStatus: ManagedObject {
 @Suite(.serialized) struct ObjectLife {
   /// The result of each access, and the errors that it reports: in the context, or without one.
   private static let table = """
-    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete | load objectGone
+    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete noContext | load objectGone
     new             | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
     clean           | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
     changed         | get B | set Z | to-one F | to-many 1 | add 2 | delete | load
