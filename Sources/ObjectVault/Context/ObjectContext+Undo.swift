@@ -29,12 +29,13 @@ extension ObjectContext {
   /// nothing to undo, it does nothing.
   ///
   /// The changes are pending afterwards, also if the group was saved before. Takes about as long as the
-  /// changes themselves.
+  /// changes themselves. Each undo of a group with members of an ordered to-many takes time in proportion to
+  /// all members: delete many of them in one group.
   /// - Parameter overwriting: Whether values are changed back that other writers have changed since. They
   ///   are seen if the object was fetched or refreshed again.
   /// - Throws: ``StoreError/undoRefused(reason:conflicts:)`` if an object of the group no longer exists, if
   ///   other writers have changed its properties and are not to be overwritten, or inside of a group; nothing
-  ///   is undone then. ``StoreError/readOnlyContext``.
+  ///   is undone then. ``StoreError/readOnlyContext``; ``SQLError`` if a row cannot be read.
   public func undo(overwriting: Bool = false) throws { try reverse(redoing: false, overwriting) }
 
   /// Makes the group of changes again that was undone last, as ``undo(overwriting:)`` does.
@@ -65,7 +66,7 @@ extension ObjectContext {
     var gone: [ManagedObject] = []
     for object in Set(group.values.map(\.object) + group.links.flatMap { [$0.owner, $0.member] }) {
       if returning.contains(object) { continue }
-      if object.state == .fault { try? load(object) }
+      if object.state == .fault { do { try load(object) } catch StoreError.objectGone {} }
       if object.context !== self || object.state == .invalid || object.state == .deleted {
         gone.append(object)
       }

@@ -160,17 +160,7 @@ extension Persistable where Self: ManagedObject {
         replaced.append(name)
       }
       if present.isStored(as: value) { continue }
-      if self.origin?.slot(named: name).map({ self.origin?.isToOne[$0] == true }) == true,
-        let id = value.int64
-      {
-        let (known, own) =
-          id < 0
-          ? (snapshot.origin.context, mark(of: -1)) : (snapshot.origin.store, mark(of: 1))
-        guard id < 0 ? known == own : own.admits(known) else {
-          throw StoreError.idOfAnotherStore(entity: nameOfEntity, rowID: id)
-        }
-      }
-      try set(name, toStoredOrID: value)
+      try set(name, toStoredOrID: value, of: snapshot.origin.store, in: snapshot.origin.context)
     }
     return replaced
   }
@@ -178,15 +168,21 @@ extension Persistable where Self: ManagedObject {
 
 extension ManagedObject {
   /// Sets an attribute from its stored form, or a to-one from the id of its target.
-  final func set(_ name: String, toStoredOrID value: SQLValue) throws {
+  /// - Parameters:
+  ///   - store: The store that the id belongs to.
+  ///   - context: The context that a temporary id belongs to.
+  fileprivate final func set(
+    _ name: String, toStoredOrID value: SQLValue, of store: StoreFingerprint, in context: StoreFingerprint
+  ) throws {
     let slot = try slot(name)
     guard let relationship = origin?.slots[slot].relationship else { return try set(name, toStored: value) }
     try requireChangeable(name)
     guard let id = value.int64 else { return writeToOne(nil, UInt16(slot)) }
-    guard let target = try host?.target(withID: id, of: relationship.destination), target.state != .deleted
-    else {
-      throw StoreError.objectGone(entity: relationship.destination.name, rowID: id)
+    guard id < 0 ? context == mark(of: id) : mark(of: id).admits(store) else {
+      throw StoreError.idOfAnotherStore(entity: relationship.destination.name, rowID: id)
     }
+    guard let target = try host?.target(withID: id, of: relationship.destination), target.state != .deleted
+    else { throw StoreError.objectGone(entity: relationship.destination.name, rowID: id) }
     writeToOne(target, UInt16(slot))
   }
 }

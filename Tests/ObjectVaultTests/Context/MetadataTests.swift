@@ -85,7 +85,7 @@ import Testing
     }
     #expect(try stored() == ["app.count": 1])
     #expect(try await store.read { try $0.fetch(Genre.self).count() } == 1)
-    // The same without objects.
+    // A write that changes only metadata, and then throws, keeps the former value, too.
     await #expect(throws: Stop.self) {
       try await store.write { context in
         try context.metadata.set("count", to: 3)

@@ -78,7 +78,7 @@ import Testing
     let bob = theirs.insert(Author.self) { $0.name = "Bob" }
     try theirs.save()
     let snapshot = ann.snapshot()
-    #expect(throws: StoreError.idOfAnotherStore(entity: "Author", rowID: 1)) {
+    #expect(throws: StoreError.idOfAnotherStore(entity: "Club", rowID: 1)) {
       try bob.apply(snapshot, overwriting: true)
     }
     let second = temporary.store.makeContext()
