@@ -127,6 +127,9 @@ public final class SteppedChild {
   /// Sends an empty line.
   public func proceed() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
 
+  /// Stops the child, or lets it continue.
+  public func setRunning(_ isRunning: Bool) { kill(process.processIdentifier, isRunning ? SIGCONT : SIGSTOP) }
+
   /// Kills the child, and waits for its end.
   public func killNow() {
     kill(process.processIdentifier, SIGKILL)

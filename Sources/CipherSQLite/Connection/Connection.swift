@@ -86,6 +86,8 @@ private import Foundation
   var lostTransactionError: SQLError?
   /// The `PRAGMA data_version` at the last check by ``reading(checking:_:)``; nil before the first.
   var checkedState: Int64?
+  /// The `PRAGMA data_version` at the last call of ``othersHaveCommitted()``; nil before the first.
+  var versionAtLastWatch: Int64?
   /// Whether the file is known to have a log: see ``findLog()``.
   var keepsLog = false
   /// The value of ``sharedState`` before the open transaction began; nil if that transaction is not a

@@ -130,6 +130,8 @@ public final class ConnectionPool: Sendable {
       try connection.findLog()
       return connection
     }
+    // From here on, commits of others are noticed.
+    _ = try connection.othersHaveCommitted()
     reportNilColumns(connection)
   }
 

@@ -5,7 +5,7 @@ internal import CipherSQLite
 
 final class ChangeQueue: Sendable {
   private struct State {
-    var waiting: [ChangeSet] = []
+    var waiting: [StoreChange] = []
     /// The number of elements of `waiting` that were taken already. Removing each one when it is taken
     /// would take quadratic time.
     var taken = 0
@@ -18,6 +18,27 @@ final class ChangeQueue: Sendable {
     var cancelled: Set<Int> = []
     var nextKey = 0
 
+    /// Queues a change. If the queue would exceed its capacity, its commits and this one become one gap.
+    /// After a gap a reader has to read the data again, so it does not need the earlier changes.
+    mutating func append(_ change: StoreChange, capacity: Int) {
+      switch change {
+      case .committed where size + change.count <= capacity:
+        waiting.append(change)
+        size += change.count
+      case .committed: addGap(1)
+      case .missed(let commits): addGap(commits)
+      case .changedElsewhere:
+        // Several commits of others, and one after a gap, have the same consequence as one.
+        guard taken < waiting.count ? waiting.last != change : missed == 0 else { return }
+        waiting.append(change)
+      }
+    }
+
+    private mutating func addGap(_ commits: Int) {
+      missed += commits + waiting[taken...].count { $0 != .changedElsewhere }
+      (waiting, taken, size) = ([], 0, 0)
+    }
+
     /// Takes the next change; nil when there is none.
     mutating func take() -> StoreChange? {
       if missed > 0 {
@@ -25,60 +46,44 @@ final class ChangeQueue: Sendable {
         return .missed(commits: missed)
       }
       guard taken < waiting.count else { return nil }
-      let changes = waiting[taken]
+      let change = waiting[taken]
       taken += 1
-      size -= changes.count
+      size -= change.count
       if taken == waiting.count { (waiting, taken) = ([], 0) }
       if taken > 64, taken * 2 > waiting.count {
         waiting.removeFirst(taken)
         taken = 0
       }
-      return .committed(changes)
+      return change
     }
   }
   private let state = Locked(State())
   private let capacity: Int
   private let feed: ChangeFeed
+  /// Called after each change that was added.
+  private let onAdd: (@Sendable () -> Void)?
 
   /// Makes a queue and adds it to the feed.
-  /// - Parameter capacity: How many changed objects, links and places may be queued.
-  init(_ feed: ChangeFeed, capacity: Int) {
-    self.feed = feed
-    self.capacity = capacity
+  /// - Parameters:
+  ///   - capacity: How many changed objects, links and places may be queued.
+  ///   - onAdd: Called after each change that was added, and at the end of the feed.
+  init(_ feed: ChangeFeed, capacity: Int, onAdd: (@Sendable () -> Void)? = nil) {
+    (self.feed, self.capacity, self.onAdd) = (feed, capacity, onAdd)
     feed.listen(self)
   }
 
   deinit { feed.leave(ObjectIdentifier(self)) }
 
-  /// Passes a commit to a waiting reader, or queues it. If the queue would exceed its capacity, its
-  /// commits and this one become one gap. After a gap a reader has to read the data again, so it does not
-  /// need the earlier commits.
-  func add(_ changes: ChangeSet) {
+  /// Passes a change to a waiting reader, or queues it.
+  func add(_ change: StoreChange) {
     let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
       guard !state.isEnded else { return nil }
       if !state.readers.isEmpty { return state.readers.removeFirst().continuation }
-      if state.size + changes.count > capacity {
-        state.missed += state.waiting.count - state.taken + 1
-        (state.waiting, state.taken, state.size) = ([], 0, 0)
-      } else {
-        state.waiting.append(changes)
-        state.size += changes.count
-      }
+      state.append(change, capacity: capacity)
       return nil
     }
-    reader?.resume(returning: .committed(changes))
-  }
-
-  /// Counts a commit whose changes were not recorded. The queued commits become part of the gap.
-  func miss() {
-    let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
-      guard !state.isEnded else { return nil }
-      if !state.readers.isEmpty { return state.readers.removeFirst().continuation }
-      state.missed += state.waiting.count - state.taken + 1
-      (state.waiting, state.taken, state.size) = ([], 0, 0)
-      return nil
-    }
-    reader?.resume(returning: .missed(commits: 1))
+    reader?.resume(returning: change)
+    onAdd?()
   }
 
   /// Ends the queue. Waiting readers get nil; later ones get the queued changes first, then nil.
@@ -89,6 +94,7 @@ final class ChangeQueue: Sendable {
       return state.readers
     }
     for reader in readers { reader.continuation.resume(returning: nil) }
+    onAdd?()
   }
 
   /// Takes all queued changes.

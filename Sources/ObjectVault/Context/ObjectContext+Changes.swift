@@ -107,6 +107,7 @@ extension ObjectContext {
   func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }
 
   func didGain(_ member: ManagedObject, owner: ManagedObject, slot: Int) {
+    tellChange(of: owner, slot)
     pending.didGain(member, owner: owner, slot: slot)
   }
 
@@ -133,6 +134,8 @@ extension ObjectContext {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
     pending.didLink(source, to: target, in: join.table, isAdded: isAdded, isKnown: isKnown)
+    tellChange(of: owner, relationship.slot)
+    if let inverse = relationship.inverseSlot { tellChange(of: member, inverse) }
     if let undoes {
       undoes.recorder?.didLink(
         UndoGroup.Link(owner: owner, member: member, relationship: relationship, isAdded: isAdded))
@@ -149,6 +152,7 @@ extension ObjectContext {
   }
 
   func discard(_ object: ManagedObject) {
+    if object.state != .deleted, object.state != .invalid { didLoseRow(of: object) }
     object.leaveMap()
     object.map = nil
     object.state = .invalid

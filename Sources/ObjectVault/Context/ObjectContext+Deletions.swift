@@ -74,12 +74,13 @@ extension ObjectContext {
       // The hook may have rolled back, which ends the deletion.
       if discardCount != count { return }
       index.wake(object)
-      if recordsChanges { waiting += recordRemoval(object) }
+      if undoes != nil { waiting += recordRemoval(object) }
       switch object.state {
       case .inserted: waiting += forget(object)
       case .fault, .loaded:
         object.leaveRelationships()
         object.state = .deleted
+        didLoseRow(of: object)
         pending.didDelete(object)
         if object.entity?.isInManyToMany == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break

@@ -70,9 +70,9 @@ extension ObjectContext {
     object.overlay = overlay
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
-    if let undoes {
+    if recordsChanges {
       overlay.isObserved = true
-      undoes.recorder?.didInsert(object)
+      recordInsertion(of: object)
     }
     if map.hooks.contains(.awakeFromInsert) { object.awakeFromInsert() }
   }

@@ -63,6 +63,7 @@ extension ObjectContext {
   /// inlined.
   @usableFromInline @inline(never)
   func found<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
+    mergeArrived()
     guard let map = unsafe map(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
@@ -87,6 +88,7 @@ extension ObjectContext {
 
   /// Returns the object of a row that the caller named; nil when there is no such row.
   func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    mergeArrived()
     let map = maps[entity.index]
     return try map.findOpen(row) ?? fetched(map, row)
   }

@@ -14,8 +14,9 @@ extension ObjectContext {
   /// Objects without changes become faults if their values are older, and are read again when they are next
   /// needed; those whose rows were deleted become ``ManagedObject/State/invalid``. Members of to-manys are
   /// read again. An object with changes stays as it is, and a save of it meets the conflict: see
-  /// <doc:conflicts>. Reads nothing, except after ``StoreChange/missed(commits:)``, which is
-  /// ``refreshAll()``. Takes time in proportion to the changes.
+  /// <doc:conflicts>. Reads nothing, except after ``StoreChange/missed(commits:)`` and
+  /// ``StoreChange/changedElsewhere``, which are ``refreshAll()``. Takes time in proportion to the changes.
+  /// ``automaticallyMergesChanges`` does this by itself.
   /// - Parameter change: An element of ``Store/changes(bufferingUpTo:)``, also of this context itself.
   /// - Throws: The errors of ``refreshAll()``.
   public func mergeChanges(_ change: StoreChange) throws {
@@ -90,6 +91,7 @@ extension ObjectContext {
   /// Lets the members of a to-many be read again. Members that were added or removed here stay so.
   private func readMembersAgain(of owner: ManagedObject?, _ slot: Int) {
     guard let owner, owner.state != .inserted, let state = owner.toMany[slot], state.isWhole else { return }
+    didRefresh(owner)
     if !state.isChanged, !state.isRearranged {
       state.forget()
     } else if state.order == nil {

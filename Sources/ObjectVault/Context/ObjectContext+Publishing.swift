@@ -15,10 +15,10 @@ extension ObjectContext {
   /// Notifies the listeners of a commit. Called before the next one. nil stands for the changes of a
   /// commit that was not recorded.
   func publish(_ collector: ChangeCollector?) {
-    guard let collector else { return core.feed.skip() }
+    guard let collector else { return core.feed.skip(except: merging?.queue) }
     guard !collector.isEmpty else { return }
     var changes = collector.changes
     (changes.author, changes.name) = (author, transactionName)
-    core.feed.publish(changes, store: core.id)
+    core.feed.publish(changes, store: core.id, except: merging?.queue)
   }
 }

@@ -119,7 +119,7 @@ extension ObjectContext {
       overlay.changed.insert(slot)
     }
     if refused?.isEmpty == false { overlay.refused = refused }
-    overlay.isObserved = undoes != nil
+    overlay.isObserved = recordsChanges
     let wasClean = object.overlay == nil
     object.overlay = overlay
     if wasClean { didWrite(object, isFirst: true) }
@@ -143,7 +143,7 @@ extension ObjectContext {
       overlay[slot] = given[slot] ?? mine ?? former
     }
     overlay.refused = object.overlay?.refused
-    overlay.isObserved = undoes != nil
+    overlay.isObserved = recordsChanges
     restoreOnUndo(object, recording: &changes)
     index.wake(object)
     (object.overlay, object.state, object.isPartial) = (overlay, .inserted, false)

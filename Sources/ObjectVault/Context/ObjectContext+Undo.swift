@@ -21,7 +21,7 @@ extension ObjectContext {
       }
       undoes = newValue
       newValue?.context = self
-      for object in insertedObjects + updatedObjects { object.overlay?.isObserved = newValue != nil }
+      observeOverlays()
     }
   }
 
@@ -200,7 +200,7 @@ extension ObjectContext {
       removed.map.insert(object, for: object.rowID)
       pending.didInsert(object)
     }
-    undoes?.recorder?.didInsert(object)
+    recordInsertion(of: object)
   }
 
   /// Drops the changes of an object that equal its row: after an undo it is as it was fetched.
@@ -222,7 +222,11 @@ extension ObjectContext {
 
   // MARK: Recording
 
-  var recordsChanges: Bool { undoes != nil }
+  /// Records that an object was inserted.
+  func recordInsertion(of object: ManagedObject) {
+    undoes?.recorder?.didInsert(object)
+    tellLogs { $0.didInsert(object) }
+  }
 
   /// Runs a call that makes several changes.
   func undoable(_ body: () -> Void) {
@@ -230,10 +234,17 @@ extension ObjectContext {
   }
 
   func willWrite(_ object: ManagedObject, _ slot: Int) {
+    tellChange(of: object, slot)
     undoes?.recorder?.willWrite(object, slot) { formerValue(of: object, slot) }
   }
 
   func willArrange(_ owner: ManagedObject, _ slot: Int) {
+    tellChange(of: owner, slot)
+    recordOrder(of: owner, slot)
+  }
+
+  /// Records the order of the members of an ordered to-many.
+  private func recordOrder(of owner: ManagedObject, _ slot: Int) {
     guard owner.entity?.slots[slot].relationship?.isOrdered == true else { return }
     undoes?.recorder?.willOrder(owner, slot) {
       let state = owner.loadedMembers(slot)
@@ -259,9 +270,9 @@ extension ObjectContext {
     }
     for relationship in entity.relationships {
       // The places of its members, and its places among the members of others.
-      if relationship.isOrdered { willArrange(object, relationship.slot) }
+      if relationship.isOrdered { recordOrder(of: object, relationship.slot) }
       guard let inverse = relationship.inverseSlot, relationship.inverseOrder != nil else { continue }
-      for owner in object.related(by: relationship) { willArrange(owner, inverse) }
+      for owner in object.related(by: relationship) { recordOrder(of: owner, inverse) }
     }
     for referrer in entity.danglingReferrers {
       for other in referrers(referrer, to: object) where isUsable(other) && other !== object {
@@ -289,7 +300,7 @@ extension ObjectContext {
           try related.linked(table, isSource: false, of: RowIDSet([object.rowID])).map(\.other)
         })
       {
-        if relationship.isOrdered { willArrange(owner, relationship.slot) }
+        if relationship.isOrdered { recordOrder(of: owner, relationship.slot) }
         found.append(.init(owner: owner, member: object, relationship: relationship, isAdded: true))
       }
     }

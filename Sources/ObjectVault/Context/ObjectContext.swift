@@ -15,6 +15,7 @@
 // - StoreMetadata: small values about the store
 // - ObjectContext+QueryLimit: limits the number of queries
 // - ObjectContext+Hooks: the methods of classes that saves and fetches call
+// - ObjectContext+ChangeLogs: what changes in the objects, for those who show them
 // - ObjectContext+Merging: commits of other contexts in the objects in memory
 // - ObjectContext+Conflicts: conflicts with other writers, and merge policies
 // - ObjectContext+Rebasing: changed objects get newer rows
@@ -135,6 +136,11 @@ public final class ObjectContext: ObjectHost {
   public var onWillSave: ((_ changes: ChangeSet, _ context: ObjectContext) throws -> Void)?
   /// The undo manager. Never passed inout.
   @safe @exclusivity(unchecked) var undoes: ContextUndoManager?
+  /// The changes that consumers of ``objectsDidChange`` have not received yet. Never passed inout to code
+  /// that calls back into the context.
+  @safe @exclusivity(unchecked) var changeLogs: [WeakLog] = []
+  /// The commits of others that are still to be merged; nil if none are merged automatically.
+  @safe @exclusivity(unchecked) var merging: AutomaticMerging?
   /// How ``save()`` settles conflicts with other writers. Default ``MergePolicy/error``.
   ///
   /// A save without a conflict costs the same with each policy. The hooks of a save are called before
@@ -177,6 +183,10 @@ public final class ObjectContext: ObjectHost {
   deinit {
     former.host = nil
     undoes?.context = nil
+    tellLogs { log in
+      log.context = nil
+      log.bell.end()
+    }
     // Objects that are still referenced lose their map and context; cycles of member sets are broken.
     let alive = maps.objects
     for object in alive {
@@ -250,9 +260,9 @@ public final class ObjectContext: ObjectHost {
     object.overlay = Overlay(initial: map.entity, run, in: page(map))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
-    if let undoes {
+    if recordsChanges {
       object.overlay?.isObserved = true
-      undoes.recorder?.didInsert(object)
+      recordInsertion(of: object)
     }
     if map.hooks.contains(.awakeFromInsert) { object.awakeFromInsert() }
     do { try configure(object) } catch {
@@ -300,6 +310,7 @@ public final class ObjectContext: ObjectHost {
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)
     object.setRowAside()
+    didRefresh(object)
   }
 
   /// Returns the entity of a class.

@@ -74,6 +74,7 @@ final class StoreCore: Sendable {
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``.
   func beginWriting(_ connection: Connection) throws {
     reservedIDs.begin()
+    feed.findOthersCommits(connection)
     try checkGeneration(connection)
   }
 

@@ -29,6 +29,7 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
 
   init(_ request: ObjectRequest<Object>, in context: ObjectContext) {
     (self.context, self.request) = (context, request)
+    context.mergeArrived()
   }
 
   // MARK: Fetching

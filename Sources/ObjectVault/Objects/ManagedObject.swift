@@ -228,6 +228,7 @@ public protocol Persistable: AnyObject {}
   /// Makes the object invalid, because its row no longer exists. The values that it had in memory can
   /// still be read.
   final func loseRow() {
+    if state != .deleted, state != .invalid { host?.didLoseRow(of: self) }
     state = .invalid
     guard !hasRow, let last = extras?.lastRow else { return }
     unsafe row = unsafe last.cells

@@ -63,19 +63,23 @@ protocol ObjectHost: AnyObject {
   /// Returns the page for the next values that are written to an object of a map.
   func page(_ map: IdentityMap) -> RowPage
 
-  /// Whether an undo manager records the changes of objects.
+  /// Whether each change of an object is to be told before it is made.
   var recordsChanges: Bool { get }
   /// Runs a call that makes several changes, which are undone together.
   func undoable(_ body: () -> Void)
-  /// Records the value of a slot, which is about to be written.
+  /// Notes that a slot is about to be written, and records its value.
   func willWrite(_ object: ManagedObject, _ slot: Int)
-  /// Records the order of the members of an ordered to-many, which are about to change.
+  /// Notes that the members of a to-many are about to change, and records the order of an ordered one.
   func willArrange(_ owner: ManagedObject, _ slot: Int)
   /// Notes that a value was written to an object.
   /// - Parameter isFirst: Whether the object had no written values before.
   func didWrite(_ object: ManagedObject, isFirst: Bool)
   /// Notes that a row was read into an object whose class has a hook for it.
   func didFetch(_ object: ManagedObject)
+  /// Notes that the row of an object is known to be deleted.
+  func didLoseRow(of object: ManagedObject)
+  /// Notes that an object has a newer row, or none in memory any more.
+  func didRefresh(_ object: ManagedObject)
   /// Notes that a row of a table now belongs to another object.
   func didLoseRow(_ id: Int64, table: Int)
   /// Notes that the members of an object differ from the store's.

@@ -127,6 +127,7 @@ struct RowReader {
     // Members that were fetched before may be outdated.
     if object.state != .fault, object.state == .invalid || !object.isPartial || object.rowVersion != version {
       object.forgetFetchedMembers()
+      if object.rowVersion != version { map.host?.didRefresh(object) }
     }
     object.dropLastRow()
     object.state = .loaded

@@ -5,8 +5,8 @@ internal import CipherSQLite
 extension Store {
   /// A context for the user interface, created on first use: always the same one.
   ///
-  /// What other contexts of this store commit appears in its objects, as by
-  /// ``ObjectContext/mergeChanges(_:)``; commits of other processes do not (``ObjectContext/refreshAll()``).
+  /// What others commit appears in its objects: it has ``ObjectContext/automaticallyMergesChanges`` set.
+  /// ``ObjectContext/objectsDidChange`` tells what has changed.
   /// Its calls block the main actor: fetch pages of some hundred objects, and do long work in
   /// ``write(_:)``. As with ``changes(bufferingUpTo:)``, each save of the store then records its changes.
   @MainActor public var mainContext: ObjectContext { main.context(of: self) }
@@ -20,14 +20,20 @@ extension Store {
 
   func context(of store: Store) -> ObjectContext {
     if let context { return context }
-    let (made, changes) = (store.makeContext(), store.changes())
+    let made = store.makeContext()
     context = made
+    made.automaticallyMergesChanges = true
+    let arrival = Bell()
+    made.merging?.add(arrival)
     Task { @MainActor [weak self] in
-      for await change in changes {
-        guard let context = self?.context else { return }
-        do { try context.mergeChanges(change) } catch { context.note(error) }
-      }
+      while self?.mergeArrived() == true { await arrival.wait() }
     }
     return made
+  }
+
+  /// - Returns: Whether there is a context.
+  private func mergeArrived() -> Bool {
+    context?.mergeArrived()
+    return context != nil
   }
 }

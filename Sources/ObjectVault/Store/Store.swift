@@ -114,6 +114,9 @@ public final class Store: Sendable {
     self.id = id
     self.schema = schema
     self.opening = opening
+    core.feed.watch { [weak pool, weak core] in
+      pool.map { pool in CommitWatch(pool) { [weak core] in core?.feed.findOthersCommits($0) } }
+    }
   }
 
   // MARK: Contexts

@@ -18,16 +18,22 @@ public import ObjectVault
 public final class ChangeRecorder: Sendable {
   private let changes: StoreChanges
 
-  /// Records what is committed from now on. Commits of other processes are not recorded.
+  /// Records what this store commits from now on.
   /// - Parameter store: The store.
   public init(_ store: Store) { changes = store.changes(bufferingUpTo: Int.max >> 1) }
 
   /// Returns the commits since the last call, in their order.
-  /// - Throws: ``CheckFailure`` when the recorder was created during a write, whose commit it missed.
+  /// - Throws: ``CheckFailure`` when the recorder was created during a write, whose commit it missed, and
+  ///   when others have committed to the file.
   public func take() throws -> [ChangeSet] {
     try changes.takeUndelivered().map { change in
       switch change {
       case .committed(let changes): return changes
+      case .changedElsewhere:
+        throw CheckFailure(
+          "ChangeRecorder", at: "take",
+          findings: ["another process, or another store on the file, has committed"],
+          advice: "Use a store of its own for each test.")
       case .missed(let commits):
         throw CheckFailure(
           "ChangeRecorder", at: "take",

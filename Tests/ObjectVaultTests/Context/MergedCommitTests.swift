@@ -15,16 +15,22 @@ import Testing
     store = temporary.store
   }
 
-  @Test func `random commits appear in all objects of another context`() async throws {
+  @Test(arguments: [false, true])
+  func `random commits appear in all objects of another context`(isAutomatic: Bool) async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 907)
     var random = SeededGenerator(seed: seed)
     let (writer, reader) = (store.makeContext(), store.makeContext())
     let changes = store.changes()
+    reader.automaticallyMergesChanges = isAutomatic
     var kept: [ManagedObject] = []
     for round in 0..<(isTorture ? 2000 : 80) {
       try change(writer, &random, round)
       try writer.save()
-      for change in changes.takeUndelivered() { try reader.mergeChanges(change) }
+      if isAutomatic {
+        _ = try reader.fetch(UndoNote.self).count()
+      } else {
+        for change in changes.takeUndelivered() { try reader.mergeChanges(change) }
+      }
       // Everything in memory, first without a fetch, which would read the rows again.
       let folders = kept.compactMap { $0 as? UndoFolder }.filter { $0.state != .invalid }
       let same = try writer.fetch(UndoFolder.self).all()
