@@ -10,15 +10,15 @@ extension Store {
   /// for await change in store.changes() {
   ///   switch change {
   ///   case .committed(let changes): seen += changes.count
-  ///   case .missed: seen = 0  // Read anew.
+  ///   case .missed, .changedElsewhere: seen = 0  // Read anew.
   ///   }
   /// }
   /// ```
   ///
   /// The number of changes that wait for a slow consumer is limited. If there are too many, the consumer
-  /// gets ``StoreChange/missed(commits:)`` and continues with the next commit. The sequence ends when the
-  /// store is closed. It does not include commits of other processes, or of other stores that are open on
-  /// the same file.
+  /// gets ``StoreChange/missed(commits:)`` and continues with the next commit. Commits of other processes,
+  /// and of other stores on the file, are ``StoreChange/changedElsewhere``. The sequence ends when the store
+  /// is closed.
   ///
   /// While there is a consumer, a save reads the rows that it will delete, and needs memory in proportion
   /// to what it writes.
