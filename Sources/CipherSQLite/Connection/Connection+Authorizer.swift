@@ -47,6 +47,7 @@ extension Connection {
           code: action, first: first.map { unsafe String(cString: $0) },
           second: unsafe second.map { unsafe String(cString: $0) })
         let object = unsafe object.map { unsafe String(cString: $0) }
+        if case .read(let table, let column) = action { connection.readRegion?.add(column, of: table) }
         return (connection.authorizer?(action, object) ?? .allow).code
       }, unsafe Unmanaged.passUnretained(self).toOpaque())
     defer {

@@ -101,6 +101,8 @@ private import Foundation
   var fileCallInterceptor: FileCallInterceptor?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
+  /// The tables and columns that were read so far; nil if reads are not tracked.
+  var readRegion: ReadRegion?
   /// Passes rows from inside the engine to a ``RowReceiver``; nil until it is first used.
   var intake: RowIntake?
   /// Supplies the engine with rows from memory; nil until it is first used.

@@ -95,6 +95,9 @@ package final class CommitWatch: @unchecked Sendable {
 }
 
 extension ConnectionPool {
+  /// The committed state that the writer sees; nil if it is not known. Read on the writer's queue.
+  package var writerState: SharedState? { writer.connection?.sharedState }
+
   /// Calls `body` with the writer after the writes that were called before, without waiting for it; with
   /// nil if the pool is closed.
   func whenWriterIsFree(_ body: @escaping @Sendable (Connection?) -> Void) {

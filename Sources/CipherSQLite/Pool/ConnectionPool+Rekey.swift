@@ -130,6 +130,7 @@ extension ConnectionPool {
     // after it had switched the mode.
     if let mode = configuration.journalMode { try connection.setJournalMode(mode) }
     if configuration.isFullSync { try connection.setFullSync(true) }
+    try connection.findLog()
     return connection
   }
 }

@@ -130,6 +130,7 @@ public final class ConnectionPool: Sendable {
       try connection.findLog()
       return connection
     }
+    try connection.findLog()
     // From here on, commits of others are noticed.
     _ = try connection.othersHaveCommitted()
     reportNilColumns(connection)

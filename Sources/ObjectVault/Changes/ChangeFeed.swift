@@ -7,6 +7,10 @@ final class ChangeFeed: Sendable {
   private struct State {
     var number: Int64 = 0
     var listeners: [ObjectIdentifier: Listener] = [:]
+    /// The latest commit that all listeners have got; nil before the first.
+    var delivered: Delivered?
+    /// Returns the state that the writer sees; nil where it is not known.
+    var writerState: (@Sendable () -> SharedState?)?
     var isEnded = false
     /// Begins to look for commits of other connections; nil where there cannot be any.
     var makeWatch: (@Sendable () -> CommitWatch?)?
@@ -40,6 +44,7 @@ final class ChangeFeed: Sendable {
     var numbered = changes
     numbered.commit = ChangeSet.Commit(store: store, number: number)
     for queue in queues { queue.add(.committed(numbered)) }
+    didDeliver(number)
   }
 
   /// Tells the listeners if another connection has committed since the last call. Called on the writer's
@@ -49,16 +54,38 @@ final class ChangeFeed: Sendable {
     for queue in state.withLock({ $0.listeners.values.compactMap(\.queue) }) { queue.add(.changedElsewhere) }
   }
 
-  /// Sets how commits of other connections are found while there are listeners.
-  func watch(by make: @escaping @Sendable () -> CommitWatch?) { state.withLock { $0.makeWatch = make } }
+  /// Sets how commits of other connections are found while there are listeners, and how the state of the
+  /// writer is read on its queue.
+  func watch(
+    by make: @escaping @Sendable () -> CommitWatch?, writerState: @escaping @Sendable () -> SharedState?
+  ) {
+    state.withLock { ($0.makeWatch, $0.writerState) = (make, writerState) }
+  }
 
   /// Counts a commit that was not recorded because there was no listener when it began.
   func skip(except author: ChangeQueue?) {
-    let queues = state.withLock { state in
+    let (queues, number) = state.withLock { state in
       state.number += 1
-      return state.queues(except: author)
+      return (state.queues(except: author), state.number)
     }
     for queue in queues { queue.add(.missed(commits: 1)) }
+    didDeliver(number)
+  }
+
+  /// A commit that all listeners have got.
+  struct Delivered {
+    let number: Int64
+    /// The state of the file right after it; nil if it is not known.
+    let state: SharedState?
+  }
+
+  /// The latest commit that all listeners have got; nil before the first.
+  var delivered: Delivered? { state.withLock { $0.delivered } }
+
+  private func didDeliver(_ number: Int64) {
+    guard let read = state.withLock({ $0.listeners.isEmpty ? nil : $0.writerState }) else { return }
+    let delivered = Delivered(number: number, state: read())
+    state.withLock { $0.delivered = delivered }
   }
 
   func listen(_ queue: ChangeQueue) {

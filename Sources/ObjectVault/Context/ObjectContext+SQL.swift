@@ -30,6 +30,7 @@ extension ObjectContext {
   public func rows(_ sql: SQL, includingPending: Bool = true) throws -> [Row] {
     if includingPending, pending.isLive { throw StoreError.unsavedChanges }
     let found = try withConnection { connection in
+      connection.noteUnknownRead()
       try core.checkedQueries.check(sql.text) {
         try WrittenSQL(sql.text, writes: false, core.mapping).checkQuery(on: connection)
       }

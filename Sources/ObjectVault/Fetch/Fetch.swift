@@ -164,6 +164,13 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   }
 
   func known() throws -> EntityMapping {
+    let entity = try namedEntity()
+    // A count of rows reads no column, and an older engine does not tell of its table.
+    context.access.connection?.noteRead(of: entity.root.name)
+    return entity
+  }
+
+  private func namedEntity() throws -> EntityMapping {
     if let name = request.namedEntity { return try context.entity(named: name, as: Object.self) }
     if let entity = context.entity(of: request.type) { return entity }
     throw StoreError.unknownEntity(name: request.entityName)

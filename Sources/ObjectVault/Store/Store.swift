@@ -116,6 +116,8 @@ public final class Store: Sendable {
     self.opening = opening
     core.feed.watch { [weak pool, weak core] in
       pool.map { pool in CommitWatch(pool) { [weak core] in core?.feed.findOthersCommits($0) } }
+    } writerState: { [weak pool] in
+      pool?.writerState
     }
   }
 

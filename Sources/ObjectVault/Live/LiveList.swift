@@ -1,0 +1,129 @@
+// The list of a live request: what was read of each object, and the changes of some objects in it.
+
+internal import CipherSQLite
+
+/// The objects that a request has found, in their order, by what is kept of each.
+struct LiveList<Value: Sendable>: Sendable {
+  struct Entry: Sendable {
+    let id: Int64
+    let version: Int64
+    /// The values that it is sorted by; empty if the list is never changed in parts.
+    let keys: [SQLValue]
+    let value: Value
+  }
+
+  private(set) var ids: [Int64] = []
+  private(set) var versions: [Int64] = []
+  private(set) var keys: [[SQLValue]] = []
+  private(set) var values: [Value] = []
+
+  var count: Int { ids.count }
+
+  init() {}
+
+  init(_ entries: [Entry]) {
+    ids = entries.map(\.id)
+    versions = entries.map(\.version)
+    keys = entries.map(\.keys)
+    values = entries.map(\.value)
+  }
+
+  /// Returns how this list differs from a former one.
+  /// - Parameter versionsTell: Whether a value can only have changed if its object's row has.
+  func difference(from former: LiveList, versionsTell: Bool) -> LiveDifference {
+    LiveDifference(from: former.ids, to: ids) { old, new in
+      areEqual(former.values[old], values[new]).map { !$0 }
+        ?? (!versionsTell || former.versions[old] != versions[new])
+    }
+  }
+
+  /// Returns the list with other entries for some objects, and the difference from this one.
+  /// - Parameters:
+  ///   - changed: The ids of the objects, ascending.
+  ///   - found: What is read of those that are found now, in their order.
+  ///   - limit: The highest number of objects.
+  /// - Returns: nil if objects that are not in the list may have moved into its window.
+  func replacing(
+    _ changed: [Int64], by found: [Entry], limit: Int?, in order: EvaluatedOrder
+  ) -> (LiveList, LiveDifference)? {
+    var list = self
+    let removed = positions(of: changed)
+    for index in removed.reversed() { list.remove(at: index) }
+    var added: [Int] = []
+    for entry in found {
+      let index = list.place(of: entry.keys, in: order)
+      list.insert(entry, at: index)
+      added.append(index)
+    }
+    guard let limit else { return (list, list.difference(from: self, removed: removed, added: added)) }
+    if count == limit, let last = keys.last {
+      // Objects after the former end are unknown: one of them may come before what was found there.
+      while let keys = list.keys.last, order.compare(keys, with: last) > 0 { list.remove(at: list.count - 1) }
+      guard list.count >= limit else { return nil }
+    }
+    while list.count > limit { list.remove(at: list.count - 1) }
+    return (list, list.difference(from: self, versionsTell: true))
+  }
+
+  /// Returns the difference from a list in which objects were removed and added.
+  private func difference(from former: LiveList, removed: [Int], added: [Int]) -> LiveDifference {
+    var difference = LiveDifference()
+    let old = Dictionary(
+      removed.enumerated().map { (former.ids[$1], (rank: $1 - $0, index: $1)) },
+      uniquingKeysWith: { first, _ in first })
+    var kept: [(from: Int, to: Int)] = []
+    var staying: [Int] = []
+    for (before, index) in added.enumerated() {
+      guard let (rank, from) = old[ids[index]] else {
+        difference.insertions.append(index)
+        continue
+      }
+      if rank == index - before { staying.append(kept.count) }
+      kept.append((from, index))
+    }
+    let run = LiveDifference.longestRun(staying.map { kept[$0].from })
+    let stays = Set(run.map { staying[$0] })
+    let isKept = Set(kept.map(\.from))
+    difference.deletions = removed.filter { !isKept.contains($0) }
+    for (number, pair) in kept.enumerated() {
+      if !stays.contains(number) { difference.moves.append(.init(from: pair.from, to: pair.to)) }
+      let isEqual =
+        areEqual(former.values[pair.from], values[pair.to])
+        ?? (former.versions[pair.from] == versions[pair.to])
+      if !isEqual { difference.updates.append(pair.to) }
+    }
+    return difference
+  }
+
+  /// Returns the positions of objects, ascending.
+  /// - Parameter changed: Their ids, ascending.
+  private func positions(of changed: [Int64]) -> [Int] {
+    guard let first = changed.first, let last = changed.last else { return [] }
+    let set = Set(changed)
+    return ids.indices.filter { (first...last).contains(ids[$0]) && set.contains(ids[$0]) }
+  }
+
+  /// Returns the position at which an object with these keys belongs.
+  private func place(of wanted: [SQLValue], in order: EvaluatedOrder) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if order.compare(keys[middle], with: wanted) < 0 { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func remove(at index: Int) {
+    ids.remove(at: index)
+    versions.remove(at: index)
+    keys.remove(at: index)
+    values.remove(at: index)
+  }
+
+  private mutating func insert(_ entry: Entry, at index: Int) {
+    ids.insert(entry.id, at: index)
+    versions.insert(entry.version, at: index)
+    keys.insert(entry.keys, at: index)
+    values.insert(entry.value, at: index)
+  }
+}
