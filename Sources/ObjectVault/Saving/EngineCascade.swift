@@ -9,9 +9,9 @@ extension SavePlanner {
   /// nor a list of changed rows is recorded; with the members, nothing else is deleted or loses a
   /// reference; no other delete rule depends on whether a member is deleted; each member has the column
   /// of the relationship; neither entity is in an inheritance hierarchy; neither table has triggers.
-  func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
-    guard !recordsEveryRow, !pending.deleted.isEmpty else { return [] }
-    let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
+  /// - Parameter owners: The indexes of the entities of which objects are deleted.
+  func relationshipsLeftToEngine(owners: Set<Int>) throws -> Set<ObjectIdentifier> {
+    guard !recordsEveryRow, !owners.isEmpty else { return [] }
     var left: Set<ObjectIdentifier> = []
     // Built once, on first use: the relationships whose delete rules depend on whether a member is
     // deleted too, by destination.

@@ -19,6 +19,8 @@ package struct PendingChanges {
   private(set) var refreshed = 0
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
+  /// The ids of rows that are deleted without objects, by the index of each row's own entity.
+  var deletedRows: [Int: RowIDSet] = [:]
   /// Owners whose to-manys have changed, kept alive until the save. Owners that are only in `gained` are
   /// not among them.
   package private(set) var touched: Set<ManagedObject> = []
@@ -62,8 +64,9 @@ package struct PendingChanges {
     !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty || !gained.isEmpty
   }
 
-  /// Returns the ids of the deleted objects, by the index of each object's own entity.
+  /// Returns the ids of what is deleted, by the index of each object's own entity.
   func deletedIDs() -> [Int: RowIDSet] {
+    guard deletedRows.isEmpty else { return deletedRows }
     var ids: [Int: [Int64]] = [:]
     for object in deleted where object.state == .deleted {
       if let entity = object.entity { ids[entity.index, default: []].append(object.rowID) }

@@ -9,9 +9,10 @@ extension SavePlanner {
   /// Plans all deletions: the deleted objects, those that cascades delete with them, level by level, and
   /// the other delete rules.
   mutating func planDeletions() throws {
-    guard !pending.deleted.isEmpty else { return }
-    let left = try relationshipsLeftToEngine()
-    try related.followCascades(of: pending.deletedIDs(), in: mapping, but: left, into: &plan.deletion)
+    guard !pending.deleted.isEmpty || !pending.deletedRows.isEmpty else { return }
+    let ids = pending.deletedIDs()
+    let left = try relationshipsLeftToEngine(owners: Set(ids.keys))
+    try related.followCascades(of: ids, in: mapping, but: left, into: &plan.deletion)
     let going = mapping.entities.map(plan.deletion.going)
     for entity in mapping.entities where !going[entity.index].isEmpty {
       try applyRules(entity, going[entity.index])

@@ -47,6 +47,9 @@ struct WrittenRows {
     if !plan.places.isEmpty { movesMembers = true }
   }
 
+  /// Adds updated rows of an entity.
+  mutating func note(_ some: [Int64], of entity: EntityMapping) { note(RowIDSet(some), entity) }
+
   private mutating func note(_ some: RowIDSet, _ entity: EntityMapping) {
     if !some.isEmpty { ids[entity.root.index, default: RowIDAccumulator()].formUnion(some) }
   }

@@ -1,0 +1,264 @@
+// Changes of many rows by statements: the transaction, the objects in memory, and the listeners.
+
+internal import CipherSQLite
+
+/// What a bulk change has written.
+struct BulkEffect {
+  /// The number of objects that were changed or deleted.
+  var count = 0
+  /// The deletions, with all that delete rules have done.
+  var plan: SavePlan?
+  /// The entity whose rows were updated.
+  var updated: EntityMapping?
+  /// The ids of the updated rows; nil if they were not noted.
+  var ids: [Int64]?
+  /// The changes with their values; nil if none are recorded.
+  var record: ChangeCollector?
+}
+
+extension ObjectContext {
+  /// Runs `body`, which changes many objects, after pending changes were saved in a write.
+  /// - Throws: ``StoreError/unsavedChanges`` outside of a write, if there are pending changes.
+  func savingFirst<Result>(_ body: () throws -> Result) throws -> Result {
+    guard canWrite else { throw StoreError.readOnlyContext }
+    if let hookRun { throw hookRun.error("changes many objects at once, which no hook may") }
+    if let byteWriting { throw byteWriting }
+    try run?.check()
+    if pending.isLive || !deniedDeletions.isEmpty {
+      guard access.connection != nil else { throw StoreError.unsavedChanges }
+      try save()
+    }
+    return try body()
+  }
+
+  /// Runs a bulk change in a transaction, inside of ``savingFirst(_:)``.
+  /// - Parameter change: Makes the change. The second argument tells whether to record it.
+  private func changeInBulk(_ change: (Connection, _ records: Bool) throws -> BulkEffect) throws -> Int {
+    let records = records
+    switch access {
+    case .reading(let connection, _), .writing(let connection, _, _):
+      let effect = try told(connection) { connection in
+        try connection.savepoint { try change(connection, records) }
+      }
+      adopt(effect)
+      guard effect.count > 0 else { return 0 }
+      written.hasAny = true
+      note(effect)
+      if let record = effect.record { written.changes?.add(record.changes) }
+      return effect.count
+    case .pooled(let pool):
+      return try pool.withWriter { connection in
+        let effect = try connection.transaction(.immediate) {
+          try core.beginWriting(connection)
+          return try change(connection, records)
+        }
+        core.reservedIDs.commit()
+        adopt(effect)
+        if effect.count > 0 { publish(effect.record) }
+        return effect.count
+      }
+    }
+  }
+
+  /// What a bulk change does with objects.
+  enum BulkKind { case updating, deleting }
+
+  /// Whether the objects of some entities must be changed one by one, because their hooks are called or
+  /// their changes are recorded.
+  func changesOneByOne(_ kind: BulkKind, in entities: [EntityMapping]) -> Bool {
+    if undoes != nil || onWillSave != nil || access.isMigrating { return true }
+    let hooks: ClassHooks =
+      kind == .updating
+      ? [.willSave, .didSave, .validateForUpdate] : [.prepareForDeletion, .validateForDelete]
+    return !core.hooks.isDisjoint(with: hooks)
+      && entities.contains { !maps[$0.index].hooks.isDisjoint(with: hooks) }
+  }
+
+  /// Runs `body`, whose changes are undone together.
+  func asOneChange(_ body: () throws -> Void) rethrows {
+    if let undoes { try undoes.call(body) } else { try body() }
+  }
+
+  /// Notes which rows of the write are not committed.
+  private func note(_ effect: BulkEffect) {
+    guard access.committed != nil else { return }
+    if let plan = effect.plan { written.rows.note(plan, core.mapping) }
+    guard let entity = effect.updated else { return }
+    if let ids = effect.ids {
+      written.rows.note(ids, of: entity)
+    } else {
+      written.rows.changedBySQL.insert(entity.root.name)
+    }
+  }
+
+  /// Lets the objects in memory show what was written.
+  private func adopt(_ effect: BulkEffect) {
+    if let plan = effect.plan { adopt(plan) }
+    guard let entity = effect.updated else { return }
+    for map in entity.branch.map({ maps[$0.index] }) {
+      let objects = effect.ids.map { $0.compactMap(map.find) } ?? map.all
+      for object in objects where object.overlay == nil { refresh(object) }
+    }
+  }
+
+  /// Deletes the rows that a query finds, with all that their delete rules concern.
+  /// - Parameter find: Returns the ids of the rows, in the transaction.
+  func deleteRows(of entity: EntityMapping, _ find: (Connection) throws -> [Int64]) throws -> Int {
+    try changeInBulk { connection, records in
+      let ids = try find(connection)
+      guard !ids.isEmpty else { return BulkEffect(record: records ? ChangeCollector() : nil) }
+      var deletion = PendingChanges()
+      let reader = ConnectionReader(connection: connection, reservedIDs: reservedIDs)
+      if entity.isInHierarchy {
+        let owners = Dictionary(grouping: try reader.entities(of: ids, entity), by: { $0.entity.index })
+        deletion.deletedRows = owners.mapValues { RowIDSet($0.map(\.id)) }
+      } else {
+        deletion.deletedRows = [entity.index: RowIDSet(ids)]
+      }
+      var planner = SavePlanner(
+        deletion, mapping: core.mapping, maps: maps, reader: reader,
+        recordsEveryRow: records || access.committed != nil)
+      // Rows count as they are in the file, not as objects in memory have read them.
+      planner.isMerging = true
+      let writer = SaveWriter(
+        try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
+      try writer.write(reservedIDs: reservedIDs, isLast: false)
+      return BulkEffect(count: ids.count, plan: writer.plan, record: writer.record)
+    }
+  }
+}
+
+/// The rows that a bulk update concerns, and the new values.
+struct BulkUpdate {
+  /// A new value of a slot.
+  enum Value {
+    case constant(SQLValue)
+    /// The present value and an amount. The property can hold a sum if `fits` is true for it.
+    case sum(SQLValue, fits: (SQLValue) -> Bool)
+  }
+
+  let entity: EntityMapping
+  let values: [(slot: Int, value: Value)]
+  /// The query for the ids, and its bindings.
+  let ids: String
+  let bindings: [SQLValue]
+
+  private var columns: [SQLName] { values.compactMap { entity.slots[$0.slot].columnName } }
+
+  /// The condition for rows that would change, with its bindings.
+  private var condition: (text: String, bindings: [SQLValue]) {
+    var (parts, bound): ([String], [SQLValue]) = ([], [])
+    for ((_, value), column) in zip(values, columns) {
+      switch value {
+      case .constant(let constant):
+        parts.append("\(column) IS NOT ?")
+        bound.append(constant)
+      case .sum: parts.append("\(column) NOT NULL")
+      }
+    }
+    return ("\"id\" IN (\(ids)) AND (\(parts.joined(separator: " OR ")))", bindings + bound)
+  }
+
+  /// Checks that no sum exceeds what its property can hold.
+  /// - Throws: ``StoreError/validation(_:)`` with the object whose value is the highest or the lowest.
+  private func checkSums(_ connection: Connection) throws {
+    for ((slot, value), column) in zip(values, columns) {
+      guard case .sum(let amount, let fits) = value else { continue }
+      for order in ["ASC", "DESC"] {
+        let sql =
+          "SELECT \"id\", \(column) FROM \(entity.table) WHERE \"id\" IN (\(ids)) AND \(column) NOT NULL "
+          + "ORDER BY \(column) \(order) LIMIT 1"
+        guard let row = try connection.query(sql: sql, bindings, { ($0.int64(0), $0.value(1)) }).first else {
+          continue
+        }
+        let sum = ValueArithmetic.calculate(row.1, .add, with: amount)
+        if !sum.isNull, fits(sum) { continue }
+        throw StoreError.validation([
+          ValidationFailure(
+            entity: entity.name, property: entity.slots[slot].name, rowID: row.0,
+            reason: "would be out of range: the value in the store and the increment have no sum of its type")
+        ])
+      }
+    }
+  }
+
+  /// Returns the rows that will change, with their own entities and their values.
+  private func former(
+    _ connection: Connection
+  ) throws -> [(entity: EntityMapping, id: Int64, values: [SQLValue])] {
+    let (text, bound) = condition
+    let kind = entity.isInHierarchy ? ", \(EntityMapping.entityColumn)" : ""
+    let names = columns.map(\.description).joined(separator: ", ")
+    let sql = "SELECT \"id\", \(names)\(kind) FROM \(entity.table) WHERE \(text)"
+    let count = columns.count
+    let isInHierarchy = entity.isInHierarchy
+    let owners = Dictionary(
+      entity.branch.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    return try connection.query(sql: sql, bound) { row in
+      let owner = isInHierarchy ? row.value(count + 1).string.flatMap { owners[$0] } : nil
+      return (owner ?? entity, row.int64(0), (1...count).map { row.value($0) })
+    }
+  }
+
+  /// Changes the rows.
+  /// - Parameters:
+  ///   - records: Whether to record the changes.
+  ///   - notesIDs: Whether to note which rows were changed.
+  func run(_ connection: Connection, records: Bool, notesIDs: Bool) throws -> BulkEffect {
+    try checkSums(connection)
+    let before = records ? try former(connection) : []
+    let (text, bound) = condition
+    var settings: [String] = []
+    var new: [SQLValue] = []
+    for ((_, value), column) in zip(values, columns) {
+      switch value {
+      case .constant(let constant):
+        settings.append("\(column) = ?")
+        new.append(constant)
+      case .sum(let amount, _):
+        settings.append("\(column) = \(column) + ?")
+        new.append(amount)
+      }
+    }
+    // FAIL: the transaction undoes the change, so the engine need not keep the former pages for that.
+    let fires = try connection.firesTriggers(table: entity.root.name)
+    let sql =
+      "UPDATE \(fires ? "" : "OR FAIL ")\(entity.table) SET \(settings.joined(separator: ", ")), "
+      + "\(quoted(RowVersions.column)) = \(quoted(RowVersions.column)) + 1 WHERE \(text)"
+    var effect = BulkEffect(updated: entity, record: records ? ChangeCollector() : nil)
+    if notesIDs, !records {
+      let rows = try connection.changedRows {
+        effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
+      }
+      effect.ids = rows.filter { $0.table == entity.root.name && $0.kind == .update }.map(\.rowID)
+    } else {
+      effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
+    }
+    guard records else { return effect }
+    effect.ids = before.map(\.id)
+    for row in before {
+      var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
+      for (index, (slot, value)) in values.enumerated() {
+        let name = entity.slots[slot].name
+        old[name] = row.values[index]
+        switch value {
+        case .constant(let constant): new[name] = constant
+        case .sum(let amount, _): new[name] = ValueArithmetic.calculate(row.values[index], .add, with: amount)
+        }
+      }
+      effect.record?.update(row.entity.name, rowID: row.id, old: old, new: new)
+    }
+    return effect
+  }
+}
+
+extension ObjectContext {
+  /// Changes values of the rows that a query finds.
+  func updateRows(_ update: BulkUpdate) throws -> Int {
+    // The objects in memory that were changed are read again, and no others.
+    let isInMemory = update.entity.branch.contains { !maps[$0.index].isEmpty }
+    return try changeInBulk { connection, records in
+      try update.run(connection, records: records, notesIDs: isInMemory || access.committed != nil)
+    }
+  }
+}
