@@ -48,6 +48,9 @@ internal import Foundation
   /// Where the cells begin. Valid until the next value is set, while the draft or ``packed`` is retained.
   @inlinable var cells: UnsafeMutableRawPointer { unsafe start + head }
 
+  /// The bytes that the values take.
+  package var byteCount: Int { length }
+
   /// The draft as a packed row, without a copy. The draft must not be modified afterwards.
   package var packed: PackedRow { unsafe PackedRow(cells: UnsafeRawPointer(cells), page: page) }
 

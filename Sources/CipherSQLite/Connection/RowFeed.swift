@@ -82,6 +82,9 @@ package final class RowFeed {
 
   /// Returns the name of the virtual table with a number of columns.
   package static func tableName(columnCount: Int) -> String { "vault_feed_\(columnCount)" }
+
+  /// Returns the name of a column; column 0 is the id.
+  package static func columnName(_ number: Int) -> SQLName { SQLName("c\(number)") }
 }
 
 /// The name of the first column of a feed: the id.

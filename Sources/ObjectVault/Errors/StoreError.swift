@@ -82,6 +82,15 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The regular expression of a `MATCHES` took longer for one text than the number of seconds that
   /// ``Store/Configuration/matchLimit`` allows.
   case matchTooSlow(seconds: Double)
+  /// Objects were to be found by attributes whose values do not identify an object. `keys` are the unique
+  /// attributes of the entity; of several that are unique together, the names are joined by commas.
+  case notUnique(entity: String, properties: [String], keys: [String])
+  /// A value by which an object was to be found is nil, or cannot be a value of its attribute. `row` is the
+  /// position of the row that has it, counted from 0; nil where there are no rows.
+  case keyRefused(entity: String, property: String, row: Int?, reason: String)
+  /// An object was to be found or inserted by a key that an object of another entity of the inheritance
+  /// hierarchy has: `holder` is that entity, and `rowID` its row.
+  case keyTaken(entity: String, properties: [String], holder: String, rowID: Int64)
   /// A fetch of one object found none.
   case noResult(entity: String)
   /// A fetch of one object found several.
@@ -310,6 +319,15 @@ extension StoreError: CustomStringConvertible {
       "The regular expression of a MATCHES took longer than \(seconds) s for one text. A repetition within a "
         + "repetition, such as (a+)+, takes exponential time: write the expression without it, or raise "
         + "matchLimit in the store's configuration."
+    case .notUnique(let entity, let properties, let keys): Self.notUnique(entity, properties, keys: keys)
+    case .keyRefused(let entity, let property, let row, let reason):
+      (row.map { "Row \($0) (counted from 0) has no usable key: " } ?? "") + "\(entity).\(property) "
+        + ended(reason) + " An object is found by a value that its attribute can have, other than nil."
+        + (row == nil ? "" : " Leave out rows without such a value, or insert them by insert(contentsOf:).")
+    case .keyTaken(let entity, let properties, let holder, let rowID):
+      "\(holder) \(rowID < 0 ? "(new)" : "\(rowID)") has the value of \(properties.joined(separator: ", ")) "
+        + "by which an object of \(entity) was to be found or inserted. The value is unique among all "
+        + "entities of the inheritance hierarchy. Use another value, delete that object, or name its entity."
     case .noResult(let entity):
       "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
     case .sumTooLarge(let entity, let property):

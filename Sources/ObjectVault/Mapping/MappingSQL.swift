@@ -47,6 +47,23 @@ extension EntityMapping {
     return " FROM \(fedRuns) f CROSS JOIN \(table) t0 ON \(run)\(and("t0."))"
   }
 
+  /// The `FROM` of a query for the rows that have one of the keys of a feed: the number of the key, then a
+  /// value for each of these slots.
+  func fedKeysSource(_ key: [Int]) -> SQL {
+    let feed = SQLName(RowFeed.tableName(columnCount: key.count + 1))
+    // The column is on the left: its collation compares, and its index finds the rows.
+    let matches = columns(key).enumerated().map { number, column -> SQL in
+      "t0.\(column) = f.\(RowFeed.columnName(number + 1))"
+    }
+    return " FROM \(feed) f CROSS JOIN \(table) t0 ON \(SQL.joined(matches, by: " AND "))\(and("+t0."))"
+  }
+
+  /// Returns the query for the whole rows that have the values of a key.
+  func keyRowsSQL(_ key: [Int]) -> String {
+    let matches = SQL.joined(columns(key).map { "t0.\($0) = ?" }, by: " AND ")
+    return text("SELECT \(objectColumns) FROM \(table) t0 WHERE \(matches)\(and("+t0."))")
+  }
+
   /// The query for the whole row of one id.
   var rowStatement: String { rowStatement(nil) }
 

@@ -35,6 +35,18 @@ extension AttributeType {
 
   private var isFloating: Bool { isNumeric && traits.sqlType == "REAL" }
 
+  /// Returns the form in which the type stores a Swift value of another attribute type.
+  /// - Throws: ``UnstorableValue`` when the type has no such value; what ``AttributeValue/stored()`` throws.
+  func stored<Value: AttributeValue>(of value: Value) throws -> SQLValue {
+    let stored = try value.stored()
+    if stored.isNull || Value.attributeType == self { return stored }
+    guard takes(Value.attributeType) else {
+      throw UnstorableValue(
+        description: "a value of type \(Value.attributeType.rawValue) is not a value of type \(rawValue)")
+    }
+    return try self.stored(stored)
+  }
+
   /// Returns the form in which the type stores a value.
   /// - Throws: ``UnstorableValue`` when the type has no such value.
   func stored(_ value: SQLValue) throws -> SQLValue {

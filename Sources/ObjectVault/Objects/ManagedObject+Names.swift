@@ -41,7 +41,7 @@ extension ManagedObject {
       do {
         let (slot, attribute) = try attribute(name)
         guard isReachable(name) else { return }
-        do { setStored(try accepted(try stored(newValue, as: attribute), slot), slot) } catch {
+        do { setStored(try accepted(try attribute.type.stored(of: newValue), slot), slot) } catch {
           refuse(error, slot)
         }
       } catch { tell(error) }
@@ -137,7 +137,7 @@ extension ManagedObject {
   ///   a write that was cancelled; ``SQLError``.
   public func set(_ name: String, to value: (any AttributeValue)?) throws {
     let (slot, attribute) = try attribute(name)
-    try change(name, slot) { try value.map { try stored($0, as: attribute) } ?? .null }
+    try change(name, slot) { try value.map { try attribute.type.stored(of: $0) } ?? .null }
   }
 
   /// Sets an attribute from its stored form, as ``value(_:)`` returns it.
@@ -157,19 +157,6 @@ extension ManagedObject {
     }
     try requireChangeable(name)
     setStored(value, slot)
-  }
-
-  private func stored<Value: AttributeValue>(_ value: Value, as attribute: AttributeDescription) throws
-    -> SQLValue
-  {
-    let stored = try value.stored()
-    if stored.isNull || Value.attributeType == attribute.type { return stored }
-    guard attribute.type.takes(Value.attributeType) else {
-      throw UnstorableValue(
-        description:
-          "a value of type \(Value.attributeType.rawValue) is not a value of type \(attribute.type.rawValue)")
-    }
-    return try attribute.type.stored(stored)
   }
 
   /// Returns a stored form, if the property of the class can represent it.

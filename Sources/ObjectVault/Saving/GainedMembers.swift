@@ -22,6 +22,15 @@ package struct GainedMembers {
 
   package var isEmpty: Bool { recent.isEmpty && byOwner.isEmpty }
 
+  /// The number of gains that are not yet grouped by owner.
+  var recentCount: Int { recent.count }
+
+  /// Returns whether an owner has gained a member since ``recentCount`` was `count`. After a regrouping,
+  /// which a read of members makes, it is unknown, and the result is false.
+  func hasGained(_ owner: ManagedObject, since count: Int) -> Bool {
+    recent.count > count && recent[count...].contains { $0.owner === owner }
+  }
+
   /// All gains.
   var all: [Gain] { byOwner.values.flatMap(\.self) + recent }
 

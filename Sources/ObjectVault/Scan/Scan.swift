@@ -99,6 +99,23 @@ struct Scan {
       : all(RowCollector(entity, context.maps, collectsOwners: true))
   }
 
+  /// Returns the objects of the rows that have one of the keys of a feed, each with the number of its key.
+  /// One query reads them.
+  /// - Parameter key: The slots that have the values of a key.
+  func rows(with feed: RowFeed, in key: [Int]) throws -> (objects: [ManagedObject], keys: [Int64]) {
+    func all(_ collector: some RowCollecting) throws -> ([ManagedObject], [Int64]) {
+      let found = try counted {
+        try context.withConnection { connection in
+          try connection.lend(feed) { try collector.all(entity.rowsOfFedKeys(key), [], on: connection) }
+        }
+      }
+      return (found, collector.owners)
+    }
+    return try entity.isInHierarchy
+      ? all(HierarchyCollector(entity, context.maps, collectsOwners: true))
+      : all(RowCollector(entity, context.maps, collectsOwners: true))
+  }
+
   /// Returns the ids that a query finds. An SQL function in the query hands them over if the form allows
   /// it.
   func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {

@@ -75,6 +75,13 @@ extension EntityMapping {
     .unsorted(columns(of: slots), count: columnCount(of: slots), rest: fedRowsSource)
   }
 
+  /// Returns the query for the rows that have one of the keys of a feed: whole rows, with the number of
+  /// the key as last column.
+  func rowsOfFedKeys(_ key: [Int]) -> ScanForm {
+    .unsorted(
+      "\(objectColumns), f.\(RowFeed.columnName(0))", count: columnCount + 1, rest: fedKeysSource(key))
+  }
+
   /// Returns the query for the rows of a feed of runs of ids: the engine looks up the first row of each
   /// run, and steps on from there.
   /// - Parameter slots: The slots that are read; nil for all but lazy ones.
