@@ -24,6 +24,22 @@ import Testing
   }
 
   @Test(arguments: [
+    "try context.findOrInsert(Tag.self, where: \\.name, is: KEY)",
+    "try context.upsert([KEY], into: Tag.self, on: \\.name, by: \\.self) { _, _ in }",
+    "try await store.upsert(contentsOf: [KEY], into: Tag.self, on: \\.name, by: { $0 }) { _, _ in }",
+    "try context.upsert([KEY], into: Tag.self, on: (\\.name, \\.name), by: { ($0, \"\") }) { _, _ in }",
+  ])
+  func `a key of another type than its attribute does not compile`(_ line: String) async throws {
+    for (key, compiles) in [("\"a\"", true), ("17", false)] {
+      let source =
+        Self.classes + "func body(_ context: ObjectContext, _ store: Store) async throws { "
+        + line.replacing("KEY", with: key) + " }\n"
+      let result = try await ReaderProgram.check(["main.swift": source])
+      #expect((result.status == 0) == compiles, "\(result.errors)")
+    }
+  }
+
+  @Test(arguments: [
     "_ = try context.fetch(Tag.self).sorted(by: \\.nmae).all()",
     "_ = try context.fetch(Tag.self).where(\"name == 'x'\").sorted(by: \\.nmae, .reverse).first()",
     "let found: [Tag] = try context.fetch(Tag.self).sorted(by: \\.nmae).limit(2).all(); _ = found",

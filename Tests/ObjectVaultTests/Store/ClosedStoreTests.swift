@@ -37,6 +37,12 @@ import Testing
     await #expect(throws: closed) { try await store.vacuum() }
     await #expect(throws: closed) { try await store.destroy() }
     await #expect(throws: closed) { _ = try await store.metadata("a", as: Int.self) }
+    await #expect(throws: closed) {
+      try await store.insert(contentsOf: ["Bo"], into: Author.self) { $0.name = $1 }
+    }
+    await #expect(throws: closed) {
+      try await store.upsert(contentsOf: ["Bo"], into: Author.self, on: \.name, by: \.self) { _, _ in }
+    }
     func wait() {
       #expect(throws: closed) { try store.readAndWait { _ in } }
       #expect(throws: closed) { try store.writeAndWait { _ in } }
@@ -49,7 +55,7 @@ import Testing
     let tried: Set<String> = [
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
       "makeContext", "outdatedStatistics", "updateStatistics", "vacuum", "destroy", "metadata", "readAndWait",
-      "writeAndWait",
+      "writeAndWait", "insert", "upsert",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])
