@@ -73,12 +73,11 @@ extension BulkTarget {
 
   /// Returns the object with a key, or inserts one.
   func findOrInsert(
-    _ names: [String], _ parts: (UniqueKey) -> [KeyPart], _ configure: (Object) throws -> Void
+    by names: [String], parts: (UniqueKey) -> [KeyPart], _ configure: (Object) throws -> Void
   ) throws -> Object {
     let key = try UniqueKey(names, of: entity)
     let values = try key.values(parts(key), row: nil)
-    var lookup = KeyLookup(key, in: context)
-    if let found = try lookup.one(values) as? Object { return found }
+    if let found = try KeyLookup(key, in: context).one(values) as? Object { return found }
     return try insert(values, of: key, configure)
   }
 

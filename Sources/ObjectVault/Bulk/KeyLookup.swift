@@ -3,8 +3,9 @@
 
 internal import CipherSQLite
 
+// A class: an upsert calls it for each row, and would copy its parts each time.
 /// Finds the objects of a context by one unique key.
-struct KeyLookup {
+final class KeyLookup {
   let context: ObjectContext
   let key: UniqueKey
   private let slots: [Int]
@@ -20,33 +21,33 @@ struct KeyLookup {
   /// Returns the object that has a key: a pending one, or one from the file.
   /// - Throws: ``StoreError/keyTaken(entity:properties:holder:rowID:)`` if it is of another entity of the
   ///   hierarchy; ``SQLError``.
-  mutating func one(_ values: KeyValues) throws -> ManagedObject? {
-    try inOneSnapshot { lookup in
-      if let found = try lookup.pendingObject(values) { return found }
-      let rows = try lookup.context.scan(lookup.key.owner).objects(.stepped(lookup.rowsSQL), values.stored)
-      return try rows.first { lookup.has($0, values) }.map(lookup.checked)
+  func one(_ values: KeyValues) throws -> ManagedObject? {
+    try inOneSnapshot {
+      if let found = try pendingObject(values) { return found }
+      let rows = try context.scan(key.owner).objects(.stepped(rowsSQL), values.stored)
+      return try rows.first { has($0, values) }.map(checked)
     }
   }
 
   /// Returns the objects whose rows have one of the keys, by one query. Pending objects that have one of
   /// them only in memory are not included.
-  mutating func stored(_ keys: [KeyValues]) throws -> [KeyValues: ManagedObject] {
-    try inOneSnapshot { lookup in
-      let feed = RowFeed(slots: lookup.slots, capacity: keys.count)
+  func stored(_ keys: [KeyValues]) throws -> [KeyValues: ManagedObject] {
+    try inOneSnapshot {
+      let feed = RowFeed(slots: slots, capacity: keys.count)
       var page = RowPage(capacity: 4096)
       let drafts = keys.map { values in
-        let needed = RowDraft.fixedBytes(lookup.slots.count)
+        let needed = RowDraft.fixedBytes(slots.count)
         if !page.hasRoom(needed) { page = RowPage(capacity: 65_536) }
-        let draft = Overlay(slotCount: lookup.slots.count, in: page)
+        let draft = Overlay(slotCount: slots.count, in: page)
         for (slot, value) in values.stored.enumerated() { draft[slot] = value }
         return draft
       }
       for (number, draft) in drafts.enumerated() { feed.append(Int64(number), draft.values) }
       let rows = try withExtendedLifetime(drafts) {
-        try lookup.context.scan(lookup.key.owner).rows(with: feed, in: lookup.key.slots)
+        try context.scan(key.owner).rows(with: feed, in: key.slots)
       }
       var found: [KeyValues: ManagedObject] = [:]
-      for (object, number) in zip(rows.objects, rows.keys) where lookup.has(object, keys[Int(number)]) {
+      for (object, number) in zip(rows.objects, rows.keys) where has(object, keys[Int(number)]) {
         found[keys[Int(number)]] = object
       }
       return found
@@ -96,14 +97,14 @@ struct KeyLookup {
     return object
   }
 
-  private mutating func inOneSnapshot<Result>(_ body: (KeyLookup) throws -> Result) throws -> Result {
+  private func inOneSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard context.pending.mayBeLive else {
       deletion = nil
-      return try body(self)
+      return try body()
     }
     return try context.withSnapshot {
       deletion = try plannedDeletion()
-      return try body(self)
+      return try body()
     }
   }
 

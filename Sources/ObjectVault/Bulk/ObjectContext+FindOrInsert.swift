@@ -38,7 +38,7 @@ extension ObjectContext {
     _ configure: (Object) throws -> Void = { _ in }
   ) throws -> Object {
     try oneUndo {
-      try target(type).findOrInsert([path.keyName], { _ in [KeyPart(value)] }, configure)
+      try target(type).findOrInsert(by: [path.keyName], parts: { _ in [KeyPart(value)] }, configure)
     }
   }
 
@@ -64,7 +64,8 @@ extension ObjectContext {
   ) throws -> Object {
     try oneUndo {
       try target(type).findOrInsert(
-        [paths.0.keyName, paths.1.keyName], { _ in [KeyPart(values.0), KeyPart(values.1)] }, configure)
+        by: [paths.0.keyName, paths.1.keyName],
+        parts: { _ in [KeyPart(values.0), KeyPart(values.1)] }, configure)
     }
   }
 
@@ -110,7 +111,7 @@ extension ObjectContext {
     _ configure: (DynamicObject) throws -> Void = { _ in }
   ) throws -> DynamicObject {
     try oneUndo {
-      try target(entity: name).findOrInsert(attributes, { $0.parts(values) }, configure)
+      try target(entity: name).findOrInsert(by: attributes, parts: { $0.parts(values) }, configure)
     }
   }
 }

@@ -8,7 +8,7 @@ extension ObjectContext {
   /// let report = try context.upsert(
   ///   rows, into: User.self, on: \.name, by: \.name
   /// ) { user, row in user.city = row.city }
-  /// print(report.inserted, report.updated, report.unchanged)
+  /// let changed = report.inserted + report.updated
   /// ```
   ///
   /// The closure is called for each row, with the object that has the row's key: a stored one, a pending one,

@@ -17,7 +17,7 @@ struct KeyForm<Row> {
 struct Upsert<Object: ManagedObject, ID: Hashable & Sendable, Row> {
   private let target: BulkTarget<Object, ID>
   private let key: UniqueKey
-  private var lookup: KeyLookup
+  private let lookup: KeyLookup
   private(set) var report: UpsertReport<ID>
   /// The position of the next row.
   private var position = 0
@@ -66,7 +66,8 @@ struct Upsert<Object: ManagedObject, ID: Hashable & Sendable, Row> {
     var known = try lookup.stored(keys)
     // Rises when a closure saves or rolls back: then the query does not describe the file any more.
     let generation = target.context.pending.generation
-    for (row, values) in zip(block, keys) {
+    for number in block.indices {
+      let (row, values) = (block[number], keys[number])
       let isStale = target.context.pending.generation != generation
       var found = isStale ? try lookup.one(values) : nil
       if !isStale {

@@ -6,7 +6,7 @@
 /// let report = try context.upsert(
 ///   ["Ann", "Bob"], into: User.self, on: \.name, by: \.self
 /// ) { user, name in user.screenName = name.lowercased() }
-/// print(report.inserted, report.updated, report.unchanged)
+/// let changed = report.inserted + report.updated
 /// ```
 ///
 /// Each row counts once. Of two rows with one key, the first may insert an object that the second updates.

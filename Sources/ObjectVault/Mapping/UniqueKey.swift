@@ -2,7 +2,7 @@
 // together.
 
 /// Attributes whose values together identify one object.
-struct UniqueKey {
+final class UniqueKey {
   /// The entity that was named.
   let entity: EntityMapping
   /// The topmost entity that has the attributes. The unique index covers all of its rows, so an object with

@@ -13,7 +13,7 @@ struct BulkWork<Result: Sendable>: @unchecked Sendable {
   /// - Parameter target: Returns the entity of the upsert in the context of the write.
   static func upsert<Object, ID, Row>(
     _ blocks: RowBlocks<Row>, by form: KeyForm<Row>, withIDs: Bool,
-    _ target: @escaping (ObjectContext) throws -> BulkTarget<Object, ID>,
+    of target: @escaping (ObjectContext) throws -> BulkTarget<Object, ID>,
     _ update: @escaping (Object, Row) throws -> Void
   ) -> BulkWork where Result == UpsertReport<ID> {
     BulkWork { context in

@@ -77,7 +77,7 @@ extension Store {
   /// let report = try await store.upsert(
   ///   contentsOf: rows, into: User.self, on: \.name, by: \.name
   /// ) { user, row in user.city = row.city }
-  /// print(report.inserted, report.updated, report.unchanged)
+  /// let changed = report.inserted + report.updated
   /// ```
   ///
   /// The closure is called for each row, with the object that has the row's key: a stored one, or a new one,
@@ -107,7 +107,7 @@ extension Store {
   ) async throws -> UpsertReport<ObjectID<Object>> {
     let form = KeyForm([try path.keyName]) { row, _ in [KeyPart(try key(row))] }
     return try await write(
-      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, { try $0.target(type) }, update))
+      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update))
   }
 
   /// Updates the object with the key of each row of an asynchronous sequence, or inserts one, in one
@@ -132,7 +132,7 @@ extension Store {
   ) async throws -> UpsertReport<ObjectID<Object>> where Rows.Element: Sendable {
     let form = KeyForm([try path.keyName]) { row, _ in [KeyPart(try key(row))] }
     return try await write(rows) { blocks in
-      .upsert(blocks, by: form, withIDs: reportingIDs, { try $0.target(type) }, update)
+      .upsert(blocks, by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update)
     }
   }
 }

@@ -36,7 +36,7 @@ extension Store {
       return [KeyPart(values.0), KeyPart(values.1)]
     }
     return try await write(
-      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, { try $0.target(type) }, update))
+      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update))
   }
 
   /// Updates the object with the key of each row of an asynchronous sequence, or inserts one, in one
@@ -66,7 +66,7 @@ extension Store {
       return [KeyPart(values.0), KeyPart(values.1)]
     }
     return try await write(rows) { blocks in
-      .upsert(blocks, by: form, withIDs: reportingIDs, { try $0.target(type) }, update)
+      .upsert(blocks, by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update)
     }
   }
 
@@ -99,7 +99,7 @@ extension Store {
       return [KeyPart(values.0), KeyPart(values.1), KeyPart(values.2)]
     }
     return try await write(
-      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, { try $0.target(type) }, update))
+      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update))
   }
 
   /// Updates the object with the key of each row of an asynchronous sequence, or inserts one, in one
@@ -131,7 +131,7 @@ extension Store {
       return [KeyPart(values.0), KeyPart(values.1), KeyPart(values.2)]
     }
     return try await write(rows) { blocks in
-      .upsert(blocks, by: form, withIDs: reportingIDs, { try $0.target(type) }, update)
+      .upsert(blocks, by: form, withIDs: reportingIDs, of: { try $0.target(type) }, update)
     }
   }
 }

@@ -78,7 +78,8 @@ extension Store {
   ) async throws -> UpsertReport<DynamicID> {
     let form = KeyForm<Rows.Element>([attribute]) { $1.parts([try key($0)]) }
     return try await write(
-      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, { try $0.target(entity: name) }, update)
+      once: .upsert(
+        RowBlocks(rows), by: form, withIDs: reportingIDs, of: { try $0.target(entity: name) }, update)
     )
   }
 
@@ -104,7 +105,7 @@ extension Store {
   ) async throws -> UpsertReport<DynamicID> where Rows.Element: Sendable {
     let form = KeyForm<Rows.Element>([attribute]) { $1.parts([try key($0)]) }
     return try await write(rows) { blocks in
-      .upsert(blocks, by: form, withIDs: reportingIDs, { try $0.target(entity: name) }, update)
+      .upsert(blocks, by: form, withIDs: reportingIDs, of: { try $0.target(entity: name) }, update)
     }
   }
 
@@ -131,7 +132,8 @@ extension Store {
   ) async throws -> UpsertReport<DynamicID> {
     let form = KeyForm<Rows.Element>(attributes) { $1.parts(try key($0)) }
     return try await write(
-      once: .upsert(RowBlocks(rows), by: form, withIDs: reportingIDs, { try $0.target(entity: name) }, update)
+      once: .upsert(
+        RowBlocks(rows), by: form, withIDs: reportingIDs, of: { try $0.target(entity: name) }, update)
     )
   }
 
@@ -157,7 +159,7 @@ extension Store {
   ) async throws -> UpsertReport<DynamicID> where Rows.Element: Sendable {
     let form = KeyForm<Rows.Element>(attributes) { $1.parts(try key($0)) }
     return try await write(rows) { blocks in
-      .upsert(blocks, by: form, withIDs: reportingIDs, { try $0.target(entity: name) }, update)
+      .upsert(blocks, by: form, withIDs: reportingIDs, of: { try $0.target(entity: name) }, update)
     }
   }
 }
