@@ -128,6 +128,8 @@ let graph =
 let grouped =
   (only.isEmpty || !only.isDisjoint(with: [17, 23, 24, 25]))
   ? try await ResultBench(lines: rows(500_000)) : nil
+let bulk =
+  (only.isEmpty || !only.isDisjoint(with: [20, 29, 38])) ? try await BulkBench(replies: rows(100_000)) : nil
 let paged = (only.isEmpty || only.contains(27)) ? try await PageBench(rows: rows(1_000_000)) : nil
 let texts = (only.isEmpty || only.contains(26)) ? try await TextBench(texts: rows(50_000)) : nil
 // A value that no row has at first, so that each row is changed.
@@ -251,6 +253,23 @@ let workloads = [
     grouped?.floorStream() ?? .nan
   } ours: {
     try await grouped?.oursStream() ?? .nan
+  },
+  Workload(number: 20, name: "live list after a commit", rows: 10_000, firstStage: 0.3, goal: 0.1) {
+    try await bulk?.fetchAgain() ?? .nan
+  } ours: {
+    try await bulk?.observe() ?? .nan
+  },
+  Workload(number: 29, name: "update of all rows", rows: rows(100_000), firstStage: 1.4, goal: 1.1) {
+    bulk?.floorUpdate() ?? .nan
+  } ours: {
+    try bulk?.oursUpdate() ?? .nan
+  },
+  Workload(
+    number: 38, name: "deletion with a cascade", rows: rows(100_000) / 2, firstStage: 1.7, goal: 1.1
+  ) {
+    bulk?.floorDelete() ?? .nan
+  } ours: {
+    try await bulk?.oursDelete() ?? .nan
   },
   Workload(number: 10, name: "traverse to-ones, prefetched", rows: 10_000, firstStage: 2, goal: 1.1) {
     graph?.floorToOnes() ?? .nan
