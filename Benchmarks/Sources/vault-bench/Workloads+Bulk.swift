@@ -68,7 +68,8 @@ let bulkSchema = Schema {
     let value = value
     return seconds {
       floor.run(
-        "BEGIN IMMEDIATE; UPDATE BulkReply SET bytes = \(value), _version = _version + 1 WHERE kind >= 0; COMMIT")
+        "BEGIN IMMEDIATE; UPDATE BulkReply SET bytes = \(value), _version = _version + 1 WHERE kind >= 0; COMMIT"
+      )
     }
   }
 

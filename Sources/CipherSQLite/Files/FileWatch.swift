@@ -6,8 +6,8 @@
 internal import Dispatch
 private import Foundation
 
+// Safe to share: the variables are used on the queue only.
 /// Calls a closure when a file is written, until it is cancelled.
-// Safe to share: `source` and `watched` are used on the queue only.
 final class FileWatch: @unchecked Sendable {
   private let path: String
   private let queue: DispatchQueue
@@ -19,7 +19,7 @@ final class FileWatch: @unchecked Sendable {
     (self.path, self.queue, self.onChange) = (path, queue, onChange)
   }
 
-  /// Whether the system tells about writes. If not, the file must be looked at from time to time.
+  /// Whether the system reports writes. If not, the file must be looked at from time to time.
   var isActive: Bool { source != nil }
 
   #if os(Linux)

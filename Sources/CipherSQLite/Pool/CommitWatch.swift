@@ -6,15 +6,15 @@
 
 internal import Dispatch
 
-/// Looks for commits of other connections, until it is cancelled or its pool is released.
 // Safe to share: the variables are used on `queue` only.
+/// Looks for commits of other connections, until it is cancelled or its pool is released.
 package final class CommitWatch: @unchecked Sendable {
   /// The time between a write to the log and the first look, in milliseconds. Own writes are noticed, too,
   /// and this bounds what they cost.
   private static let shortest = 10
   /// The longest time between two looks, in milliseconds.
   private static let longest = 1000
-  /// The same where the system does not tell about writes.
+  /// The longest time between two looks if the system does not report writes.
   private static let longestUntold = 50
 
   private let queue = DispatchQueue(label: "objectvault.watch")
@@ -68,7 +68,6 @@ package final class CommitWatch: @unchecked Sendable {
   }
 
   private func lookSoon() {
-    // A look that is due sooner stays.
     guard interval > Self.shortest, !isChecking else {
       interval = Self.shortest
       return
@@ -80,8 +79,8 @@ package final class CommitWatch: @unchecked Sendable {
   private func look() {
     guard let pool, !isCancelled, !isChecking else { return }
     isChecking = true
-    // The log is another file if the last one was removed.
-    if interval >= Self.longest || file?.isActive == false { file?.renew() }
+    // Another file may have replaced the log.
+    file?.renew()
     let longest = file?.isActive == true ? Self.longest : Self.longestUntold
     pool.whenWriterIsFree { [self] connection in
       if let connection { check(connection) }

@@ -131,6 +131,8 @@ extension ConnectionPool {
     if let mode = configuration.journalMode { try connection.setJournalMode(mode) }
     if configuration.isFullSync { try connection.setFullSync(true) }
     try connection.findLog()
+    // Commits before this one are no news.
+    _ = try connection.othersHaveCommitted()
     return connection
   }
 }

@@ -80,18 +80,21 @@ extension Fetch {
   /// let count = try unread.update(.set(\.isRead, to: true))
   /// ```
   ///
-  /// One statement, which reads no object, changes all rows. Objects of this context that are in memory are
-  /// read again when they are next needed; other contexts, listeners and live results learn of each changed
-  /// object. Objects that have the values already stay as they are: their rows get no new version.
+  /// One statement changes all rows, and no object is made. While there are listeners
+  /// (``Store/changes(bufferingUpTo:)``, live results, contexts that merge), the former values are read for
+  /// them before. Objects of this context that are in memory are read again when they are next needed; other
+  /// contexts, listeners and live results learn of each changed object. Objects that have the values already
+  /// stay as they are: their rows get no new version.
   ///
   /// The objects are read, changed and saved one by one instead if a class has a hook for it (`willSave`,
   /// `didSave`, `validateForUpdate`), the context has an ``ObjectContext/undoManager`` or an
-  /// ``ObjectContext/onWillSave``, or a changed property is a to-one, unique, a decimal that is incremented,
-  /// or a number with a check that is incremented. That takes memory for all of them.
+  /// ``ObjectContext/onWillSave``, the table has triggers, or a changed property is a to-one, unique, a
+  /// decimal that is incremented, or a number with a check that is incremented. That takes memory for all of
+  /// them.
   ///
   /// In ``Store/write(_:)`` the change is part of the transaction, and pending changes are saved before it.
   /// In another context it is a transaction of its own. ``ObjectContext/rollback()`` does not undo it.
-  /// - Parameter changes: The new values; of two for one property the last counts.
+  /// - Parameter changes: The new values. If two name one property, the last one wins.
   /// - Returns: The number of objects that were changed.
   /// - Throws: ``StoreError/unsavedChanges`` outside of a write, if the context has pending changes;
   ///   ``StoreError/validation(_:)`` for a value that breaks a rule;
@@ -109,10 +112,14 @@ extension Fetch {
     let last = Dictionary(values.map { ($0.slot, $0) }, uniquingKeysWith: { $1 }).values.sorted {
       $0.slot < $1.slot
     }
-    if context.changesOneByOne(.updating, in: entity.branch) || last.contains(where: \.needsObjects) {
+    if try context.changesOneByOne(.updating, in: entity.branch) || last.contains(where: \.needsObjects)
+      || context.firesTriggers(entity)
+    {
       return try changeOneByOne { object in for value in last { try value.apply(to: object) } }
     }
     let failures = last.flatMap { $0.failures(entity) }
+    let updates = last.compactMap(\.update)
+    guard !updates.isEmpty || !failures.isEmpty else { return 0 }
     guard failures.isEmpty else {
       guard try exists() else { return 0 }
       throw StoreError.validation(failures)
@@ -122,7 +129,7 @@ extension Fetch {
       let compiled = try fetch.compiled(.ids, entity)
       return try context.updateRows(
         BulkUpdate(
-          entity: entity, values: last.compactMap(\.update), ids: compiled.text, bindings: compiled.bindings))
+          entity: entity, values: updates, ids: compiled.text, bindings: compiled.bindings))
     }
   }
 
@@ -146,7 +153,7 @@ extension Fetch {
   @discardableResult
   public func delete() throws -> Int {
     let entity = try known()
-    if context.changesOneByOne(.deleting, in: context.core.mapping.entities) {
+    if context.changesOneByOne(.deleting, in: context.reachedByDeletions(of: entity)) {
       return try changeOneByOne { context.delete($0) }
     }
     let fetch = includingPending(false)
@@ -164,7 +171,7 @@ extension Fetch {
       let objects = try all()
       var count = 0
       do {
-        try context.asOneChange {
+        try context.oneUndo {
           for object in objects {
             try change(object)
             if object.isUpdated || object.isDeleted { count += 1 }
@@ -225,7 +232,7 @@ private struct BulkValue<Object: ManagedObject> {
       throw names.count == 1
         ? StoreError.noProperty(
           entity: entity.name, property: name, similar: nearest(name, among: entity.slots.map(\.name)))
-        : Self.misused(entity, name, "is not a property of the object itself; update the related objects")
+        : Self.misused(name, in: entity, "is not a property of the object itself; update the related objects")
     }
     self.slot = slot
     let info = entity.slots[slot]
@@ -240,13 +247,15 @@ private struct BulkValue<Object: ManagedObject> {
       needsObjects = isUnique || !info.checks.isEmpty || (try? form.get())?.double == nil
     case (.target, nil) where info.relationship?.isToMany == false:
       (form, needsObjects) = (.success(.null), true)
-    case (.target, _): throw Self.misused(entity, name, "is not a to-one")
+    case (.target, _): throw Self.misused(name, in: entity, "is not a to-one")
     case (.attribute, nil), (.increment, nil):
-      throw Self.misused(entity, name, "is a relationship and has no value to set")
+      throw Self.misused(name, in: entity, "is a relationship and has no value to set")
     }
   }
 
-  private static func misused(_ entity: EntityMapping, _ name: String, _ reason: String) -> StoreError {
+  private static func misused(
+    _ name: String, in entity: EntityMapping, _ reason: String
+  ) -> StoreError {
     .propertyMisused(entity: entity.name, property: name, reason: reason)
   }
 
@@ -269,7 +278,9 @@ private struct BulkValue<Object: ManagedObject> {
   /// The change for a statement.
   var update: (slot: Int, value: BulkUpdate.Value)? {
     guard let value = try? form.get() else { return nil }
-    if case .increment(_, let fits) = change.value { return (slot, .sum(value, fits: fits)) }
+    if case .increment(_, let fits) = change.value {
+      return value.double == 0 ? nil : (slot, .sum(value, fits: fits))
+    }
     return (slot, .constant(value))
   }
 

@@ -81,8 +81,8 @@ final class KeyLookup {
     case .deleted, .invalid, .detached: return false
     }
     if let deletion, !deletion.leaves(object) { return false }
-    // Without pending changes it has the values of the row that was just read.
-    guard object.state == .inserted || object.overlay != nil else { return true }
+    // Without pending changes it has the values of the row that was just read. A fault was merged meanwhile.
+    guard object.state == .inserted || object.overlay != nil else { return object.state == .loaded }
     return KeyValues(key.slots.map { object.storedValue($0) ?? .null }, of: key) == values
   }
 

@@ -19,9 +19,9 @@ final class ChangeFeed: Sendable {
 
     struct Listener { weak var queue: ChangeQueue? }
 
-    func queues(except author: ChangeQueue?) -> [ChangeQueue] {
-      listeners.values.compactMap { $0.queue === author ? nil : $0.queue }
-    }
+    /// The queues of the listeners. A caller releases them outside of the lock: the end of the last
+    /// reference to a queue takes the lock.
+    var queues: [ChangeQueue] { listeners.values.compactMap(\.queue) }
 
     mutating func endWatch() {
       watch?.cancel()
@@ -39,19 +39,20 @@ final class ChangeFeed: Sendable {
     guard !changes.isEmpty else { return }
     let (queues, number) = state.withLock { state in
       state.number += 1
-      return (state.queues(except: author), state.number)
+      return (state.queues, state.number)
     }
     var numbered = changes
     numbered.commit = ChangeSet.Commit(store: store, number: number)
-    for queue in queues { queue.add(.committed(numbered)) }
+    for queue in queues where queue !== author { queue.add(.committed(numbered)) }
     didDeliver(number)
   }
 
-  /// Tells the listeners if another connection has committed since the last call. Called on the writer's
-  /// queue, also at the beginning of each write: so the listeners learn of that commit before the write's.
+  /// Reports to the listeners that another connection has committed, if one has since the last call. Called
+  /// on the writer's queue, also at the beginning of each write: so the listeners learn of that commit before
+  /// the write's own.
   func findOthersCommits(_ connection: Connection) {
     guard isHeard, (try? connection.othersHaveCommitted()) == true else { return }
-    for queue in state.withLock({ $0.listeners.values.compactMap(\.queue) }) { queue.add(.changedElsewhere) }
+    for queue in state.withLock(\.queues) { queue.add(.changedElsewhere) }
   }
 
   /// Sets how commits of other connections are found while there are listeners, and how the state of the
@@ -66,9 +67,9 @@ final class ChangeFeed: Sendable {
   func skip(except author: ChangeQueue?) {
     let (queues, number) = state.withLock { state in
       state.number += 1
-      return (state.queues(except: author), state.number)
+      return (state.queues, state.number)
     }
-    for queue in queues { queue.add(.missed(commits: 1)) }
+    for queue in queues where queue !== author { queue.add(.missed(commits: 1)) }
     didDeliver(number)
   }
 
@@ -111,7 +112,7 @@ final class ChangeFeed: Sendable {
       state.isEnded = true
       state.endWatch()
       defer { state.listeners = [:] }
-      return state.listeners.values.compactMap(\.queue)
+      return state.queues
     }
     for queue in queues { queue.end() }
   }

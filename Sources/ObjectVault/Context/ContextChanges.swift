@@ -9,8 +9,10 @@ public struct ContextChange {
   /// The objects of which properties were set in this context, and the names of these properties. A
   /// relationship is listed at both ends.
   public internal(set) var updated: [ManagedObject: Set<String>] = [:]
-  /// The objects that were deleted here, those that the delete rules of a save deleted, and those that are
-  /// known to be deleted elsewhere.
+  /// The objects that were deleted here, those that the delete rules of a save deleted, those that are known
+  /// to be deleted elsewhere, and those that ``ObjectContext/reset()`` has removed from the context. After a
+  /// commit of another process, a deletion is known when the object is read again: until then it is among
+  /// ``refreshed``.
   public internal(set) var deleted: [ManagedObject] = []
   /// The objects whose values or members are read again, because others have changed them, or because of a
   /// refresh or a rollback.
@@ -55,34 +57,31 @@ public struct ContextChanges: AsyncSequence {
 
 /// The changes of a context that a consumer has not received yet.
 final class ContextChangeLog {
-  // Safe: the context sets it to nil in its deinit. A log is used where its context is used.
-  @safe unowned(unsafe) var context: ObjectContext?
-  let bell: Bell
+  let bell = Bell()
+  /// Merges what others have committed, and returns whether the context still exists. It does not retain the
+  /// context.
+  let update: () -> Bool
   private var change = ContextChange()
   private var isInserted: Set<ManagedObject> = []
   private var isDeleted: Set<ManagedObject> = []
 
-  init(of context: ObjectContext, bell: Bell) { (self.context, self.bell) = (context, bell) }
+  init(updating update: @escaping () -> Bool) { self.update = update }
 
   deinit { bell.end() }
-
-  /// Merges what others have committed. The context is not retained afterwards, while its consumer waits.
-  /// - Returns: Whether the context still exists.
-  func update() -> Bool {
-    context?.mergeArrived()
-    return context != nil
-  }
 
   /// Takes what has changed; nil if nothing has.
   func take() -> ContextChange? {
     guard !change.isEmpty else { return nil }
     var taken = change
     (change, isInserted, isDeleted) = (ContextChange(), [], [])
+    func isGone(_ object: ManagedObject) -> Bool { object.state == .deleted || object.state == .invalid }
+    // A deletion that was taken back is a refresh, and what was inserted and is gone was never seen.
+    taken.refreshed.formUnion(taken.deleted.filter { !isGone($0) })
+    taken.deleted.removeAll { !isGone($0) }
+    taken.inserted.removeAll { isGone($0) || taken.refreshed.contains($0) }
     for object in taken.deleted { taken.updated[object] = nil }
     taken.refreshed.subtract(taken.deleted)
     taken.refreshed.subtract(taken.updated.keys)
-    // What was inserted and is gone has never been seen.
-    taken.inserted.removeAll { $0.state == .invalid }
     return taken.isEmpty ? nil : taken
   }
 
@@ -110,44 +109,5 @@ final class ContextChangeLog {
   }
 }
 
-/// Wakes a task that waits: rung once or several times before, it wakes at once.
-final class Bell: Sendable {
-  private struct State {
-    var isRung = false
-    var isEnded = false
-    var waiting: CheckedContinuation<Void, Never>?
-  }
-  private let state = Locked(State())
-
-  func ring() { wake { $0.isRung = true } }
-  func end() { wake { $0.isEnded = true } }
-
-  private func wake(_ change: (inout State) -> Void) {
-    let waiting = state.withLock { state in
-      change(&state)
-      defer { state.waiting = nil }
-      if state.waiting != nil { state.isRung = false }
-      return state.waiting
-    }
-    waiting?.resume()
-  }
-
-  /// Waits until the bell is rung, has ended, or the task is cancelled.
-  func wait(isolation actor: isolated (any Actor)? = #isolation) async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = state.withLock { state in
-          if state.isRung || state.isEnded || Task.isCancelled || state.waiting != nil {
-            state.isRung = false
-            return true
-          }
-          state.waiting = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      ring()
-    }
-  }
-}
+/// A reference that does not keep a log alive: its consumer does.
+struct WeakLog { weak var log: ContextChangeLog? }

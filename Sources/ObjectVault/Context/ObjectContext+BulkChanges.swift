@@ -10,8 +10,8 @@ struct BulkEffect {
   var plan: SavePlan?
   /// The entity whose rows were updated.
   var updated: EntityMapping?
-  /// The ids of the updated rows; nil if they were not noted.
-  var ids: [Int64]?
+  /// The ids of the updated rows; empty if nothing needs them.
+  var ids: [Int64] = []
   /// The changes with their values; nil if none are recorded.
   var record: ChangeCollector?
 }
@@ -74,9 +74,15 @@ extension ObjectContext {
       && entities.contains { !maps[$0.index].hooks.isDisjoint(with: hooks) }
   }
 
-  /// Runs `body`, whose changes are undone together.
-  func asOneChange(_ body: () throws -> Void) rethrows {
-    if let undoes { try undoes.call(body) } else { try body() }
+  /// Returns the entities of which objects may be deleted when one of an entity is.
+  func reachedByDeletions(of entity: EntityMapping) -> [EntityMapping] {
+    let start = Set(entity.branch.map(\.index))
+    return start.union(entitiesReached(byCascadesFrom: start)).map { core.mapping.entities[$0] }
+  }
+
+  /// Whether changing rows of an entity fires triggers.
+  func firesTriggers(_ entity: EntityMapping) throws -> Bool {
+    try withConnection { try $0.firesTriggers(table: entity.root.name) }
   }
 
   /// Notes which rows of the write are not committed.
@@ -84,11 +90,7 @@ extension ObjectContext {
     guard access.committed != nil else { return }
     if let plan = effect.plan { written.rows.note(plan, core.mapping) }
     guard let entity = effect.updated else { return }
-    if let ids = effect.ids {
-      written.rows.note(ids, of: entity)
-    } else {
-      written.rows.changedBySQL.insert(entity.root.name)
-    }
+    written.rows.note(effect.ids, of: entity)
   }
 
   /// Lets the objects in memory show what was written.
@@ -96,8 +98,7 @@ extension ObjectContext {
     if let plan = effect.plan { adopt(plan) }
     guard let entity = effect.updated else { return }
     for map in entity.branch.map({ maps[$0.index] }) {
-      let objects = effect.ids.map { $0.compactMap(map.find) } ?? map.all
-      for object in objects where object.overlay == nil { refresh(object) }
+      for object in effect.ids.compactMap(map.find) where object.overlay == nil { refresh(object) }
     }
   }
 
@@ -221,9 +222,8 @@ struct BulkUpdate {
       }
     }
     // FAIL: the transaction undoes the change, so the engine need not keep the former pages for that.
-    let fires = try connection.firesTriggers(table: entity.root.name)
     let sql =
-      "UPDATE \(fires ? "" : "OR FAIL ")\(entity.table) SET \(settings.joined(separator: ", ")), "
+      "UPDATE OR FAIL \(entity.table) SET \(settings.joined(separator: ", ")), "
       + "\(quoted(RowVersions.column)) = \(quoted(RowVersions.column)) + 1 WHERE \(text)"
     var effect = BulkEffect(updated: entity, record: records ? ChangeCollector() : nil)
     if notesIDs, !records {

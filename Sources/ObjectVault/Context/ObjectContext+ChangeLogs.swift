@@ -1,4 +1,4 @@
-// Tells consumers what changes in the objects of a context, and merges the commits of others by itself.
+// Reports what changes in the objects of a context, and merges the commits of others by itself.
 
 internal import CipherSQLite
 
@@ -25,9 +25,13 @@ extension ObjectContext {
   /// manager; the objects of an element that was not taken yet stay in memory. The sequence ends when the
   /// context is released or the task is cancelled.
   public var objectsDidChange: ContextChanges {
-    let bell = Bell()
-    merging?.add(bell)
-    let log = ContextChangeLog(of: self, bell: bell)
+    let former = former
+    let log = ContextChangeLog {
+      guard let context = former.host as? ObjectContext else { return false }
+      context.mergeArrived()
+      return true
+    }
+    merging?.add(log.bell)
     changeLogs.append(WeakLog(log: log))
     observeOverlays()
     return ContextChanges(log)
@@ -43,7 +47,7 @@ extension ObjectContext {
   /// A context is used by one task at a time, so nothing changes its objects while your code runs: a fetch,
   /// a look-up by id and a save first merge what has arrived, as ``mergeChanges(_:)`` does, and so does a
   /// loop over ``objectsDidChange`` as soon as it arrives. ``Store/mainContext`` needs no loop. Pending
-  /// changes stay. If a changed row cannot be read, the error is in ``faultErrors``.
+  /// changes stay, and their save meets the conflict as it would without the setting.
   ///
   /// After a commit of another process, which is noticed within a tenth of a second, all objects are read
   /// again when they are next needed. While such a context exists, each save of the store records its
@@ -54,15 +58,14 @@ extension ObjectContext {
       guard newValue != (merging != nil), case .pooled = access else { return }
       merging = newValue ? AutomaticMerging(core.feed) : nil
       for log in changeLogs.compactMap(\.log) { merging?.add(log.bell) }
+      if let ownBell { merging?.add(ownBell) }
     }
   }
 
   /// Merges the commits of others that have arrived.
   func mergeArrived() {
     guard let merging, merging.hasArrived, snapshot == nil, hookRun == nil, byteWriting == nil else { return }
-    for change in merging.takeArrived() {
-      do { try mergeChanges(change) } catch { note(error) }
-    }
+    for change in merging.takeArrived() { mergeChanges(change) }
   }
 
   /// Lets setters tell of each write, or only of the first one to an object.
@@ -96,42 +99,4 @@ extension ObjectContext {
 
   func didLoseRow(of object: ManagedObject) { tellLogs { $0.didDelete(object) } }
   func didRefresh(_ object: ManagedObject) { tellLogs { $0.didRefresh(object) } }
-}
-
-/// A reference that does not keep a log alive: its consumer does.
-struct WeakLog { weak var log: ContextChangeLog? }
-
-/// The commits of others that a context has not merged yet.
-final class AutomaticMerging {
-  /// The bells that are rung with each commit of others.
-  private let bells = Locked<[WeakBell]>([])
-  let queue: ChangeQueue
-  private let arrivals: Locked<Bool>
-
-  private struct WeakBell { weak var bell: Bell? }
-
-  init(_ feed: ChangeFeed) {
-    let (bells, arrivals) = (bells, Locked(false))
-    self.arrivals = arrivals
-    queue = ChangeQueue(feed, capacity: 100_000) {
-      arrivals.withLock { $0 = true }
-      let rung = bells.withLock { bells in
-        bells.removeAll { $0.bell == nil }
-        return bells.compactMap(\.bell)
-      }
-      for bell in rung { bell.ring() }
-    }
-  }
-
-  var hasArrived: Bool { arrivals.withLock { $0 } }
-
-  func takeArrived() -> [StoreChange] {
-    arrivals.withLock { $0 = false }
-    return queue.takeUndelivered()
-  }
-
-  /// Rings a bell with each commit of others.
-  func add(_ bell: Bell) { bells.withLock { $0.append(WeakBell(bell: bell)) } }
-
-  deinit { for bell in bells.withLock({ $0.compactMap(\.bell) }) { bell.ring() } }
 }

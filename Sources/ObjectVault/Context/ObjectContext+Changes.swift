@@ -88,9 +88,12 @@ extension ObjectContext {
   var entitiesWithDeletions: Set<Int> { pending.entitiesDeleted.union(entitiesInCascades) }
 
   /// The indexes of the entities whose rows may be deleted by cascades.
-  var entitiesInCascades: Set<Int> {
+  var entitiesInCascades: Set<Int> { entitiesReached(byCascadesFrom: pending.entitiesDeleted) }
+
+  /// Returns the indexes of the entities whose rows may be deleted when rows of some entities are.
+  func entitiesReached(byCascadesFrom entities: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
-    var waiting = Array(pending.entitiesDeleted)
+    var waiting = Array(entities)
     while let index = waiting.popLast() {
       for relationship in core.mapping.entities[index].relationships
       where relationship.deleteRule == .cascade {

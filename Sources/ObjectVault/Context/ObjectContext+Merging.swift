@@ -7,20 +7,20 @@ extension ObjectContext {
   ///
   /// ```swift
   /// for await change in store.changes() {
-  ///   try context.mergeChanges(change)
+  ///   context.mergeChanges(change)
   /// }
   /// ```
   ///
   /// Objects without changes become faults if their values are older, and are read again when they are next
   /// needed; those whose rows were deleted become ``ManagedObject/State/invalid``. Members of to-manys are
   /// read again. An object with changes stays as it is, and a save of it meets the conflict: see
-  /// <doc:conflicts>. Reads nothing, except after ``StoreChange/missed(commits:)`` and
-  /// ``StoreChange/changedElsewhere``, which are ``refreshAll()``. Takes time in proportion to the changes.
+  /// <doc:conflicts>. Reads nothing. Takes time in proportion to the changes; after
+  /// ``StoreChange/missed(commits:)`` and ``StoreChange/changedElsewhere``, in proportion to the objects in
+  /// memory, all of which are read again when they are next needed.
   /// ``automaticallyMergesChanges`` does this by itself.
   /// - Parameter change: An element of ``Store/changes(bufferingUpTo:)``, also of this context itself.
-  /// - Throws: The errors of ``refreshAll()``.
-  public func mergeChanges(_ change: StoreChange) throws {
-    guard case .committed(let changes) = change else { return try refreshAll() }
+  public func mergeChanges(_ change: StoreChange) {
+    guard case .committed(let changes) = change else { return readCleanAgain() }
     for row in changes.inserted {
       guard let entity = core.mapping.entity(named: row.entity) else { continue }
       readMembersAgain(ofTargetsIn: row.values, entity)
@@ -51,6 +51,14 @@ extension ObjectContext {
     }
     for entity in changes.changedBySQL.compactMap(core.mapping.entity(named:)) {
       for object in entity.branch.flatMap({ maps[$0.index].all }) { forgetClean(object) }
+    }
+  }
+
+  /// Makes all objects without changes faults, and lets members be read again.
+  private func readCleanAgain() {
+    for object in maps.objects where object.overlay == nil && object.state != .deleted { refresh(object) }
+    for object in maps.objects where object.state == .loaded {
+      for slot in object.entity?.relationships.map(\.slot) ?? [] { readMembersAgain(of: object, slot) }
     }
   }
 

@@ -141,6 +141,8 @@ public final class ObjectContext: ObjectHost {
   @safe @exclusivity(unchecked) var changeLogs: [WeakLog] = []
   /// The commits of others that are still to be merged; nil if none are merged automatically.
   @safe @exclusivity(unchecked) var merging: AutomaticMerging?
+  /// Wakes the task that merges for the context of the main actor; nil for other contexts.
+  var ownBell: Bell?
   /// How ``save()`` settles conflicts with other writers. Default ``MergePolicy/error``.
   ///
   /// A save without a conflict costs the same with each policy. The hooks of a save are called before
@@ -183,10 +185,7 @@ public final class ObjectContext: ObjectHost {
   deinit {
     former.host = nil
     undoes?.context = nil
-    tellLogs { log in
-      log.context = nil
-      log.bell.end()
-    }
+    tellLogs { $0.bell.end() }
     // Objects that are still referenced lose their map and context; cycles of member sets are broken.
     let alive = maps.objects
     for object in alive {

@@ -29,7 +29,6 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
 
   init(_ request: ObjectRequest<Object>, in context: ObjectContext) {
     (self.context, self.request) = (context, request)
-    context.mergeArrived()
   }
 
   // MARK: Fetching
@@ -164,6 +163,7 @@ public struct Fetch<Object: ManagedObject>: FetchBuilder {
   }
 
   func known() throws -> EntityMapping {
+    context.mergeArrived()
     let entity = try namedEntity()
     // A count of rows reads no column, and an older engine does not tell of its table.
     context.access.connection?.noteRead(of: entity.root.name)

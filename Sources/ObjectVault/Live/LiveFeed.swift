@@ -60,7 +60,7 @@ final class LiveFeed: Sendable {
 }
 
 /// Returns whether two values are equal; nil if their type cannot tell.
-func areEqual<Value>(_ one: Value, _ other: Value) -> Bool? {
+func areEqual<Value>(_ one: Value, and other: Value) -> Bool? {
   func isOther<Known: Equatable>(_ one: Known) -> Bool { one == (other as? Known) }
   return (one as? any Equatable).map { isOther($0) }
 }

@@ -17,22 +17,32 @@ struct LiveList<Value: Sendable>: Sendable {
   private(set) var keys: [[SQLValue]] = []
   private(set) var values: [Value] = []
 
+  /// Whether nothing but the rows of the objects themselves was read for any of them. If not, an object may
+  /// differ although its own row is unchanged.
+  var isAlone = true
+
   var count: Int { ids.count }
 
   init() {}
 
-  init(_ entries: [Entry]) {
-    ids = entries.map(\.id)
-    versions = entries.map(\.version)
-    keys = entries.map(\.keys)
-    values = entries.map(\.value)
+  private init(capacity: Int) {
+    ids.reserveCapacity(capacity)
+    versions.reserveCapacity(capacity)
+    keys.reserveCapacity(capacity)
+    values.reserveCapacity(capacity)
+  }
+
+  init(_ entries: [Entry], isAlone: Bool) {
+    self.init(capacity: entries.count)
+    self.isAlone = isAlone
+    for entry in entries { append(entry) }
   }
 
   /// Returns how this list differs from a former one.
-  /// - Parameter versionsTell: Whether a value can only have changed if its object's row has.
+  /// - Parameter versionsTell: Whether an unchanged version of a row proves that the value is unchanged.
   func difference(from former: LiveList, versionsTell: Bool) -> LiveDifference {
     LiveDifference(from: former.ids, to: ids) { old, new in
-      areEqual(former.values[old], values[new]).map { !$0 }
+      areEqual(former.values[old], and: values[new]).map { !$0 }
         ?? (!versionsTell || former.versions[old] != versions[new])
     }
   }
@@ -46,22 +56,32 @@ struct LiveList<Value: Sendable>: Sendable {
   func replacing(
     _ changed: [Int64], by found: [Entry], limit: Int?, in order: EvaluatedOrder
   ) -> (LiveList, LiveDifference)? {
-    var list = self
     let removed = positions(of: changed)
-    for index in removed.reversed() { list.remove(at: index) }
+    let places = found.map { place(of: $0.keys, in: order) }
+    var list = LiveList(capacity: count + found.count)
+    list.isAlone = isAlone
+    var (next, nextRemoved) = (0, 0)
     var added: [Int] = []
-    for entry in found {
-      let index = list.place(of: entry.keys, in: order)
-      list.insert(entry, at: index)
-      added.append(index)
+    for index in 0...count {
+      while next < found.count, places[next] == index {
+        added.append(list.count)
+        list.append(found[next])
+        next += 1
+      }
+      guard index < count else { break }
+      if nextRemoved < removed.count, removed[nextRemoved] == index {
+        nextRemoved += 1
+      } else {
+        list.append(self, at: index)
+      }
     }
     guard let limit else { return (list, list.difference(from: self, removed: removed, added: added)) }
     if count == limit, let last = keys.last {
       // Objects after the former end are unknown: one of them may come before what was found there.
-      while let keys = list.keys.last, order.compare(keys, with: last) > 0 { list.remove(at: list.count - 1) }
+      while let keys = list.keys.last, order.compare(keys, with: last) > 0 { list.removeLast() }
       guard list.count >= limit else { return nil }
     }
-    while list.count > limit { list.remove(at: list.count - 1) }
+    while list.count > limit { list.removeLast() }
     return (list, list.difference(from: self, versionsTell: true))
   }
 
@@ -88,7 +108,7 @@ struct LiveList<Value: Sendable>: Sendable {
     for (number, pair) in kept.enumerated() {
       if !stays.contains(number) { difference.moves.append(.init(from: pair.from, to: pair.to)) }
       let isEqual =
-        areEqual(former.values[pair.from], values[pair.to])
+        areEqual(former.values[pair.from], and: values[pair.to])
         ?? (former.versions[pair.from] == versions[pair.to])
       if !isEqual { difference.updates.append(pair.to) }
     }
@@ -113,17 +133,24 @@ struct LiveList<Value: Sendable>: Sendable {
     return low
   }
 
-  private mutating func remove(at index: Int) {
-    ids.remove(at: index)
-    versions.remove(at: index)
-    keys.remove(at: index)
-    values.remove(at: index)
+  private mutating func removeLast() {
+    ids.removeLast()
+    versions.removeLast()
+    keys.removeLast()
+    values.removeLast()
   }
 
-  private mutating func insert(_ entry: Entry, at index: Int) {
-    ids.insert(entry.id, at: index)
-    versions.insert(entry.version, at: index)
-    keys.insert(entry.keys, at: index)
-    values.insert(entry.value, at: index)
+  private mutating func append(_ entry: Entry) {
+    ids.append(entry.id)
+    versions.append(entry.version)
+    keys.append(entry.keys)
+    values.append(entry.value)
+  }
+
+  private mutating func append(_ other: LiveList, at index: Int) {
+    ids.append(other.ids[index])
+    versions.append(other.versions[index])
+    keys.append(other.keys[index])
+    values.append(other.values[index])
   }
 }

@@ -25,19 +25,27 @@ struct LivePlan<Object: ManagedObject, Value: Sendable>: Sendable {
   /// Reads everything.
   func list(_ context: ObjectContext) throws -> LiveList<Value> {
     let fetch = context.fetch(request)
-    let objects = try fetch.all()
-    let order = hasParts ? order(context.core.mapping.schema) : nil
-    return LiveList(try entries(objects, in: context, order: order))
+    let (objects, entity) = (try fetch.all(), try fetch.known())
+    // An object may refer to others of its table, which the values or the condition read.
+    let isAlone = !entity.root.relatives.contains { entity in
+      entity.relationships.contains { $0.destination.root === entity.root }
+    }
+    let order = hasParts && isAlone ? order(context.core.mapping.schema) : nil
+    let (entries, ranQueries) = try entries(objects, in: context, order: order)
+    return LiveList(entries, isAlone: isAlone && !ranQueries)
   }
 
   /// Reads those of some objects that the request finds.
-  /// - Returns: What was read, in the order of the list.
-  func entries(_ context: ObjectContext, ids: [Int64]) throws -> [LiveList<Value>.Entry] {
+  /// - Returns: What was read, in the order of the list, and whether nothing but the rows was read.
+  func entries(
+    _ context: ObjectContext, ids: [Int64]
+  ) throws -> (entries: [LiveList<Value>.Entry], isAlone: Bool) {
     var part = request
     part.parameters.limit = nil
     part.parameters.add(.isOne(of: ids))
-    return try entries(
+    let (found, ranQueries) = try entries(
       try context.fetch(part).all(), in: context, order: order(context.core.mapping.schema))
+    return (found, !ranQueries)
   }
 
   /// The order of the list, for comparisons in memory.
@@ -47,15 +55,17 @@ struct LivePlan<Object: ManagedObject, Value: Sendable>: Sendable {
 
   private func entries(
     _ objects: [Object], in context: ObjectContext, order: EvaluatedOrder?
-  ) throws -> [LiveList<Value>.Entry] {
+  ) throws -> ([LiveList<Value>.Entry], ranQueries: Bool) {
     // In a read nothing is pending.
     let none = PlannedDeletion(entityCount: context.maps.count)
     let ground = EvaluationContext(context, after: none, view: nil)
-    return try objects.map { object in
+    let queries = context.statistics.queries
+    let entries = try objects.map { object in
       LiveList.Entry(
         id: object.rowID, version: object.rowVersion,
         keys: order?.values(of: PendingSubject(object, on: ground)) ?? [], value: try value(object))
     }
+    return (entries, context.statistics.queries != queries)
   }
 
   /// Returns the ids of the objects that commits have changed, ascending; nil if everything must be read

@@ -109,7 +109,7 @@ public struct LiveResults<Object: ManagedObject, Value: Sendable>: AsyncSequence
       _ = feed.takeArrived()
       let plan = plan
       guard let (list, region) = try await feed.read({ try plan.list($0) }) else { return nil }
-      let difference = list.difference(from: self.list, versionsTell: region.hasOneTable)
+      let difference = list.difference(from: self.list, versionsTell: region.hasOneTable && list.isAlone)
       (self.list, self.region) = (list, region)
       return difference
     }
@@ -124,7 +124,8 @@ public struct LiveResults<Object: ManagedObject, Value: Sendable>: AsyncSequence
       for _ in 0..<3 {
         let number = feed.deliveredNumber
         changes += feed.takeArrived()
-        guard let changed = plan.changedIDs(changes, region), changed.count <= Swift.max(64, list.count / 4) else {
+        guard let changed = plan.changedIDs(changes, region), changed.count <= Swift.max(64, list.count / 4)
+        else {
           return nil
         }
         let latest = Swift.max(number, changes.last?.number ?? 0)
@@ -134,9 +135,11 @@ public struct LiveResults<Object: ManagedObject, Value: Sendable>: AsyncSequence
         }
         guard let (found, other) = read else { return nil }
         guard let found else { continue }
+        // The values of a new object may need others, which the values so far did not.
+        guard found.isAlone else { return nil }
         guard
           let (list, difference) = list.replacing(
-            changed, by: found, limit: plan.request.parameters.limit,
+            changed, by: found.entries, limit: plan.request.parameters.limit,
             in: plan.order(region.mapping.schema))
         else { return nil }
         self.list = list

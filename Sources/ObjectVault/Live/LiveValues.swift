@@ -19,10 +19,10 @@ extension Store {
   /// contexts, other processes and ``ObjectContext/execute(_:)`` count; after one of another process the
   /// closure always runs. An element that equals the one before is left out if its type is `Equatable`.
   ///
-  /// Each element is of one snapshot. A consumer that is slower than the commits gets the newest state, and
-  /// nothing is queued for it but the fact that something has changed. The sequence ends when the store is
-  /// closed or released or the task is cancelled; an error of the closure is thrown to the consumer and ends
-  /// its loop. Values of ``ObjectContext/metadata`` are not observed.
+  /// Each element is of one snapshot. A consumer that is slower than the commits gets the newest state; at
+  /// most 10,000 changes wait for it. The sequence ends when the store is closed, or released with all its
+  /// contexts, or when the task is cancelled; an error of the closure is thrown to the consumer and ends its
+  /// loop. Rows that triggers write and values of ``ObjectContext/metadata`` are not observed.
   ///
   /// While a consumer exists, each save of the store records its changes.
   /// - Parameters:
@@ -82,7 +82,7 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
         region = nil
         guard let (value, region) = try await feed.read(read) else { return nil }
         self.region = region
-        if let latest, areEqual(latest, value) == true { continue }
+        if let latest, areEqual(latest, and: value) == true { continue }
         latest = value
         return value
       }

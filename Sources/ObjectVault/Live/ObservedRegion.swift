@@ -7,8 +7,7 @@ struct ObservedRegion: Sendable {
   private var region: ReadRegion
   let mapping: SchemaMapping
 
-  /// Creates the region of a read. What is not a table of the model does not count: the store's bookkeeping,
-  /// and lists of values.
+  /// Creates the region of a read. Ignores tables outside the model: bookkeeping tables and lists of values.
   init(_ region: ReadRegion, mapping: SchemaMapping) {
     let tables = mapping.entities.map(\.root.name) + mapping.relationships.compactMap(\.join?.table.name)
     (self.region, self.mapping) = (region.limited(to: Set(tables)), mapping)
@@ -39,8 +38,8 @@ struct ObservedRegion: Sendable {
   }
 
   private func isTouchedByLinks(of changes: ChangeSet) -> Bool {
-    (changes.linked + changes.unlinked).contains { hasLinks($0.entity, $0.relationship) }
-      || changes.placed.contains { hasLinks($0.entity, $0.relationship) }
+    (changes.linked + changes.unlinked).contains { hasLinks(of: $0.relationship, in: $0.entity) }
+      || changes.placed.contains { hasLinks(of: $0.relationship, in: $0.entity) }
   }
 
   /// Whether the table of an entity was read.
@@ -61,7 +60,7 @@ struct ObservedRegion: Sendable {
   }
 
   /// Whether the links or the order of a relationship were read.
-  private func hasLinks(_ entity: String, _ name: String) -> Bool {
+  private func hasLinks(of name: String, in entity: String) -> Bool {
     guard let entity = mapping.entity(named: entity), let slot = entity.slot(named: name),
       let relationship = entity.slots[slot].relationship
     else { return true }

@@ -303,7 +303,10 @@ extension ManagedObject {
   private func gain(_ object: ManagedObject, _ slot: Int, isOrdered: Bool) {
     if let state = extras?.toMany[slot] {
       // The owner is already in `PendingChanges.touched`, and the to-many has no order.
-      if state.hasUnmergedMembers { return state.insert(object) }
+      if state.hasUnmergedMembers {
+        if let host, host.recordsChanges { host.willArrange(self, slot) }
+        return state.insert(object)
+      }
     } else if !isOrdered {
       mayHaveGained = true
       host?.didGain(object, owner: self, slot: slot)

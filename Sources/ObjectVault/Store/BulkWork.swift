@@ -36,7 +36,7 @@ extension Store {
   ) async throws -> Result where Rows.Element: Sendable {
     let handover = RowHandover<Rows.Element>()
     let work = body(RowBlocks(handover))
-    // Safe: the task that reads the sequence is the only one that has it.
+    // Safe to send: the task that reads the sequence is the only one that has it.
     nonisolated(unsafe) let feed = { await handover.feed(rows) }
     return try await withTaskCancellationHandler {
       try await withThrowingTaskGroup(of: Result?.self) { group in

@@ -15,6 +15,10 @@ extension Store {
 /// Creates the context of the main actor, and merges commits into it.
 @MainActor final class MainContext {
   private var context: ObjectContext?
+  /// Wakes the task that merges.
+  private let arrival = Bell()
+
+  deinit { arrival.end() }
 
   nonisolated init() {}
 
@@ -22,9 +26,9 @@ extension Store {
     if let context { return context }
     let made = store.makeContext()
     context = made
+    made.ownBell = arrival
     made.automaticallyMergesChanges = true
-    let arrival = Bell()
-    made.merging?.add(arrival)
+    let arrival = arrival
     Task { @MainActor [weak self] in
       while self?.mergeArrived() == true { await arrival.wait() }
     }

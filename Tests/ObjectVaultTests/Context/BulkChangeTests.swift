@@ -177,7 +177,8 @@ final class BulkHooked: ManagedObject {
 
   @Test func `an update equals the same setters in a loop`() async throws {
     try await Self.compare("constant") { context in
-      try context.fetch(BulkOwner.self).where("isRead == NO").update(.set(\.isRead, to: true), .set(\.weight, to: nil))
+      try context.fetch(BulkOwner.self).where("isRead == NO").update(
+        .set(\.isRead, to: true), .set(\.weight, to: nil))
     } single: { context in
       let owners = try context.fetch(BulkOwner.self).where("isRead == NO").all()
       for owner in owners { (owner.isRead, owner.weight) = (true, nil) }
@@ -270,7 +271,11 @@ final class BulkHooked: ManagedObject {
     #expect {
       try context.fetch(BulkOwner.self).delete()
     } throws: { error in
-      if case StoreError.deleteDenied("BulkOwner", _, "locks", 1)? = error as? StoreError { true } else { false }
+      if case StoreError.deleteDenied("BulkOwner", _, "locks", 1)? = error as? StoreError {
+        true
+      } else {
+        false
+      }
     }
     #expect(try Self.text(store.makeContext()) == before)
     #expect(!context.hasChanges)
@@ -322,7 +327,9 @@ final class BulkHooked: ManagedObject {
   @Test func `pending changes are refused outside of a write, and saved in one`() async throws {
     let context = store.makeContext()
     context.insert(BulkLabel.self) { $0.word = "new" }
-    #expect(throws: StoreError.unsavedChanges) { try context.fetch(BulkLabel.self).update(.set(\.word, to: "x")) }
+    #expect(throws: StoreError.unsavedChanges) {
+      try context.fetch(BulkLabel.self).update(.set(\.word, to: "x"))
+    }
     #expect(throws: StoreError.unsavedChanges) { try context.fetch(BulkLabel.self).delete() }
     context.rollback()
     let words = try await store.write { context in
@@ -330,7 +337,8 @@ final class BulkHooked: ManagedObject {
       #expect(try context.fetch(BulkLabel.self).update(.set(\.word, to: "changed")) == 1)
       let label = try context.fetch(BulkLabel.self).one()
       label.word += "!"
-      #expect(try context.fetch(BulkLabel.self).where("word ENDSWITH '!'").update(.set(\.word, to: "end")) == 1)
+      #expect(
+        try context.fetch(BulkLabel.self).where("word ENDSWITH '!'").update(.set(\.word, to: "end")) == 1)
       return [label.word]
     }
     #expect(words == ["end"])

@@ -73,6 +73,74 @@ import Testing
     #expect(text(await iterator.next()) == "+ ~ - *t")
   }
 
+  @Test func `what was undone in the same stretch is no deletion`() async throws {
+    let context = store.makeContext()
+    let (one, two) = (
+      context.insert(UndoTag.self) { $0.key = "1" }, context.insert(UndoTag.self) { $0.key = "2" }
+    )
+    try context.save()
+    var iterator = context.objectsDidChange.makeAsyncIterator()
+    context.delete(one)
+    context.rollback()
+    #expect(text(await iterator.next()) == "+ ~ - *1")
+    let short = context.insert(UndoTag.self) { $0.key = "short" }
+    try context.save()
+    context.delete(short)
+    two.key = "3"
+    #expect(text(await iterator.next()) == "+ ~3(key) - *")
+    try context.save()
+    context.undoManager = ContextUndoManager()
+    context.delete(two)
+    try context.undo()
+    #expect(text(await iterator.next()) == "+ ~ - *3")
+  }
+
+  @Test func `both members that join an owner are told at the owner`() async throws {
+    let context = store.makeContext()
+    let folder = context.insert(UndoFolder.self) { $0.key = "f" }
+    let tags = (1...2).map { number in context.insert(UndoTag.self) { $0.key = "\(number)" } }
+    try context.save()
+    var iterator = context.objectsDidChange.makeAsyncIterator()
+    for tag in tags {
+      tag.folders.insert(folder)
+      #expect(text(await iterator.next()) == "+ ~\(tag.key)(folders),f(tags) - *")
+    }
+  }
+
+  @Test func `a commit of another process does not settle a conflict`() async throws {
+    let other = try await temporary.again()
+    let (mine, theirs) = (store.makeContext(), other.makeContext())
+    mine.automaticallyMergesChanges = true
+    let folder = mine.insert(UndoFolder.self) { $0.key = "f" }
+    try mine.save()
+    let same = try theirs.fetch(UndoFolder.self).one()
+    let changes = store.changes()
+    folder.size = 5
+    same.size = 6
+    try theirs.save()
+    // Waits until the commit is known.
+    for await change in changes where change == .changedElsewhere { break }
+    #expect(throws: StoreError.self) { try mine.save() }
+    #expect(folder.size == 5)
+    try mine.refresh(folder, mergeChanges: true)
+    try mine.save()
+    #expect(try other.makeContext().fetch(UndoFolder.self).one().size == 5)
+    other.close()
+  }
+
+  @MainActor @Test func `the main context merges again after a pause`() async throws {
+    let context = store.mainContext
+    let folder = context.insert(UndoFolder.self) { $0.key = "f" }
+    try context.save()
+    let id = folder.id
+    context.automaticallyMergesChanges = false
+    await Task.yield()
+    context.automaticallyMergesChanges = true
+    await Task.yield()
+    try await store.write { context in try #require(try context.existing(id)).size = 7 }
+    while folder.size != 7 { await Task.yield() }
+  }
+
   @Test func `a value that is equal to the present one is no change`() async throws {
     let context = store.makeContext()
     let tag = context.insert(UndoTag.self) { $0.key = "t" }

@@ -17,6 +17,16 @@ final class LiveGuest: ManagedObject {
   @ToOne var room: LiveRoom?
 }
 
+class LiveArea: ManagedObject {
+  @Attribute var title: String
+  @ToOne var parent: LiveArea?
+  @ToMany(inverse: \LiveArea.parent) var parts: Set<LiveArea>
+}
+
+final class LiveCity: LiveArea {
+  @Attribute var size: Int = 0
+}
+
 final class LiveTag: ManagedObject {
   @Attribute var word: String
   @ToMany var rooms: Set<LiveRoom>
@@ -27,6 +37,8 @@ enum LiveModel {
     Entity(LiveRoom.self)
     Entity(LiveGuest.self)
     Entity(LiveTag.self)
+    Entity(LiveArea.self)
+    Entity(LiveCity.self)
   }
 
   /// Changes a list of ids as a view would.

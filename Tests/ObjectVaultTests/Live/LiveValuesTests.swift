@@ -198,7 +198,8 @@ import Testing
     #expect(try await task.value == 1)
   }
 
-  @Test func `values that are no longer Equatable count as updated when their row was written`() async throws {
+  @Test func `values that are no longer Equatable count as updated when their row was written`() async throws
+  {
     try await addRoom("a")
     try await addRoom("b")
     var results = store.observe(ObjectRequest<LiveRoom>().sorted(by: \.id)) { ($0.title, $0.size) }
@@ -208,6 +209,43 @@ import Testing
     let result = try #require(try await results.next())
     #expect(result.difference.updates == [1] && result.difference.moves.isEmpty)
     #expect(result.values.map(\.1) == [1, 4])
+  }
+}
+
+@Suite struct LiveRelatedRows {
+  @Test func `values and conditions that use other objects of the table are read again`() async throws {
+    let temporary = try await TemporaryStore(LiveModel.schema)
+    let store = temporary.store
+    try await store.write { context in
+      let land = context.insert(LiveArea.self) { $0.title = "land" }
+      for title in ["a", "b"] { context.insert(LiveCity.self) { ($0.title, $0.parent) = (title, land) } }
+    }
+    let all = ObjectRequest<LiveArea>().sorted(by: \.id)
+    var names = store.observe(all) { ($0.title, $0.parent?.title) }.makeAsyncIterator()
+    var inLand = store.observe(try all.where("parent.title == 'land'"), values: \.title).makeAsyncIterator()
+    var cities = store.observe(ObjectRequest<LiveCity>().sorted(by: \.title), values: \.title)
+      .makeAsyncIterator()
+    var large = store.observe(try all.where("parts.@count > 1"), values: \.title).makeAsyncIterator()
+    var siblings = store.observe(all) { area in
+      try area.managedObjectContext?.fetch(LiveArea.self).where("title BEGINSWITH 'l'").count() ?? 0
+    }.makeAsyncIterator()
+    #expect(try await names.next()?.values.count == 3)
+    #expect(try await inLand.next()?.values == ["a", "b"])
+    #expect(try await cities.next()?.values == ["a", "b"])
+    #expect(try await large.next()?.values == ["land"])
+    #expect(try await siblings.next()?.values == [1, 1, 1])
+    try await store.write { try $0.fetch(LiveArea.self).where("title == 'land'").one().title = "sea" }
+    let result = try #require(try await names.next())
+    #expect(result.values.map(\.1) == [nil, "sea", "sea"] && result.difference.updates == [0, 1, 2])
+    #expect(try await inLand.next()?.values == [])
+    #expect(try await large.next()?.values == ["sea"])
+    #expect(try await siblings.next()?.values == [0, 0, 0])
+    // A row of the parent entity does not become one of the children.
+    try await store.write { context in
+      context.insert(LiveArea.self) { $0.title = "aa" }
+      context.insert(LiveCity.self) { $0.title = "ab" }
+    }
+    #expect(try await cities.next()?.values == ["a", "ab", "b"])
   }
 }
 

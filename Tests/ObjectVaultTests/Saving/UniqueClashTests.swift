@@ -189,6 +189,8 @@ import Testing
     #expect(names == ["0", "1", "2", "3", "4", "new 0", "new 1", "new 2"])
     if let changes {
       var iterator = changes.makeAsyncIterator()
+      // The trigger was made by another connection.
+      if hasTrigger { #expect(await iterator.next() == .changedElsewhere) }
       guard case .committed(let set)? = await iterator.next() else {
         Issue.record("the save was not delivered")
         return

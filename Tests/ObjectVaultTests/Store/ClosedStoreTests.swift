@@ -51,11 +51,13 @@ import Testing
     var told = 0
     for await _ in feed { told += 1 }
     for await _ in store.changes() { told += 1 }
+    for try await _ in store.observe({ try $0.fetch(Author.self).count() }) { told += 1 }
+    for try await _ in store.observe(ObjectRequest<Author>(), values: \.name) { told += 1 }
     #expect(told == 0)
     let tried: Set<String> = [
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
       "makeContext", "outdatedStatistics", "updateStatistics", "vacuum", "destroy", "metadata", "readAndWait",
-      "writeAndWait", "insert", "upsert",
+      "writeAndWait", "insert", "upsert", "observe",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])
