@@ -105,13 +105,15 @@ extension ConnectionPool {
 }
 
 extension Connection {
-  /// Whether another connection has committed since the last call of this method; true at the first call.
-  /// Takes some microseconds.
-  package func othersHaveCommitted() throws -> Bool {
-    let version = try withStatement(sql: "PRAGMA data_version") { statement in
+  /// Whether another connection has committed since the last call of this method; true at the first call,
+  /// and if the file cannot be read any more, as after another process has changed its key. Takes some
+  /// microseconds.
+  package func othersHaveCommitted() -> Bool {
+    let version = try? withStatement(sql: "PRAGMA data_version") { statement in
       try statement.step() ? statement.int64(0) : 0
     }
-    defer { versionAtLastWatch = version }
-    return version != versionAtLastWatch
+    // No version is negative.
+    defer { versionAtLastWatch = version ?? -1 }
+    return version ?? -1 != versionAtLastWatch
   }
 }

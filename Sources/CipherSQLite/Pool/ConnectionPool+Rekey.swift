@@ -132,7 +132,7 @@ extension ConnectionPool {
     if configuration.isFullSync { try connection.setFullSync(true) }
     try connection.findLog()
     // Commits before this one are no news.
-    _ = try connection.othersHaveCommitted()
+    _ = connection.othersHaveCommitted()
     return connection
   }
 }

@@ -132,7 +132,7 @@ public final class ConnectionPool: Sendable {
     }
     try connection.findLog()
     // From here on, commits of others are noticed.
-    _ = try connection.othersHaveCommitted()
+    _ = connection.othersHaveCommitted()
     reportNilColumns(connection)
   }
 

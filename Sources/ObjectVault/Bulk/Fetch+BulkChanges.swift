@@ -88,9 +88,8 @@ extension Fetch {
   ///
   /// The objects are read, changed and saved one by one instead if a class has a hook for it (`willSave`,
   /// `didSave`, `validateForUpdate`), the context has an ``ObjectContext/undoManager`` or an
-  /// ``ObjectContext/onWillSave``, the table has triggers, or a changed property is a to-one, unique, a
-  /// decimal that is incremented, or a number with a check that is incremented. That takes memory for all of
-  /// them.
+  /// ``ObjectContext/onWillSave``, the table has triggers, or a changed property is a to-one, unique, or is
+  /// incremented and a `Decimal`, a `Float` or a number with a check. That takes memory for all of them.
   ///
   /// In ``Store/write(_:)`` the change is part of the transaction, and pending changes are saved before it.
   /// In another context it is a transaction of its own. ``ObjectContext/rollback()`` does not undo it.
@@ -101,11 +100,9 @@ extension Fetch {
   ///   ``StoreError/propertyMisused(entity:property:reason:)``; the errors of ``all()`` and of
   ///   ``ObjectContext/save()``. Nothing is changed then.
   @discardableResult
-  public func update(_ changes: BulkChange<Object>...) throws -> Int { try update(changes) }
+  public func update(_ changes: BulkChange<Object>...) throws -> Int { try update(all: changes) }
 
-  /// Changes all objects that the fetch finds, as ``update(_:)`` does with several arguments.
-  @discardableResult
-  public func update(_ changes: [BulkChange<Object>]) throws -> Int {
+  fileprivate func update(all changes: [BulkChange<Object>]) throws -> Int {
     let entity = try known()
     let values = try changes.map { try BulkValue($0, of: entity) }
     guard !values.isEmpty else { return 0 }
@@ -203,7 +200,7 @@ extension ObjectContext {
   public func update<Object>(
     _ request: ObjectRequest<Object>, _ changes: BulkChange<Object>...
   ) throws -> Int {
-    try fetch(request).update(changes)
+    try fetch(request).update(all: changes)
   }
 
   /// Deletes all objects that a request finds: see ``Fetch/delete()``.
@@ -232,7 +229,8 @@ private struct BulkValue<Object: ManagedObject> {
       throw names.count == 1
         ? StoreError.noProperty(
           entity: entity.name, property: name, similar: nearest(name, among: entity.slots.map(\.name)))
-        : Self.misused(name, in: entity, "is not a property of the object itself; update the related objects")
+        : Self.misused(
+          name, in: entity, reason: "is not a property of the object itself; update the related objects")
     }
     self.slot = slot
     let info = entity.slots[slot]
@@ -242,19 +240,27 @@ private struct BulkValue<Object: ManagedObject> {
     case (.attribute(let make), let attribute?):
       form = Result { try Self.readable(try make(attribute), info) }
       needsObjects = isUnique
-    case (.increment(let amount, _), .some):
+    case (.increment(let amount, _), let attribute?):
+      if case .failure(let error) = amount {
+        throw StoreError.validation([
+          ValidationFailure(
+            entity: entity.name, property: name, rowID: 0, reason: "cannot be incremented: \(error)")
+        ])
+      }
       form = amount
-      needsObjects = isUnique || !info.checks.isEmpty || (try? form.get())?.double == nil
+      // A sum of two floats is rounded to a float, which SQL does not do.
+      needsObjects =
+        isUnique || !info.checks.isEmpty || attribute.type == .float || (try? form.get())?.double == nil
     case (.target, nil) where info.relationship?.isToMany == false:
       (form, needsObjects) = (.success(.null), true)
-    case (.target, _): throw Self.misused(name, in: entity, "is not a to-one")
+    case (.target, _): throw Self.misused(name, in: entity, reason: "is not a to-one")
     case (.attribute, nil), (.increment, nil):
-      throw Self.misused(name, in: entity, "is a relationship and has no value to set")
+      throw Self.misused(name, in: entity, reason: "is a relationship and has no value to set")
     }
   }
 
   private static func misused(
-    _ name: String, in entity: EntityMapping, _ reason: String
+    _ name: String, in entity: EntityMapping, reason: String
   ) -> StoreError {
     .propertyMisused(entity: entity.name, property: name, reason: reason)
   }

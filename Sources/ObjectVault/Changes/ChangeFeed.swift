@@ -51,7 +51,7 @@ final class ChangeFeed: Sendable {
   /// on the writer's queue, also at the beginning of each write: so the listeners learn of that commit before
   /// the write's own.
   func findOthersCommits(_ connection: Connection) {
-    guard isHeard, (try? connection.othersHaveCommitted()) == true else { return }
+    guard isHeard, connection.othersHaveCommitted() else { return }
     for queue in state.withLock(\.queues) { queue.add(.changedElsewhere) }
   }
 

@@ -97,6 +97,9 @@ final class ChangeQueue: Sendable {
     onAdd?()
   }
 
+  /// Whether there will be no more changes.
+  var isEnded: Bool { state.withLock { $0.isEnded } }
+
   /// Takes all queued changes.
   func takeUndelivered() -> [StoreChange] {
     state.withLock { state in

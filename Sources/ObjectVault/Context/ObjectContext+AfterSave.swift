@@ -134,9 +134,11 @@ extension ObjectContext {
     for relationship in entity.relationships where !relationship.hasMembers {
       guard let inverse = relationship.inverseSlot, !relationship.inverseHasColumn,
         case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
-        let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
+        let owner = maps[relationship.destination.index].find(id), let state = owner.toMany[inverse]
       else { continue }
       state.leave(object)
+      // A deletion by an object was told before.
+      if object.state != .deleted { didRefresh(owner) }
     }
   }
 }

@@ -20,7 +20,8 @@ extension ObjectContext {
     pending.updated.filter { $0.state == .loaded && $0.overlay != nil }
   }
 
-  /// The objects that the next ``save()`` deletes because they were passed to ``delete(_:)``. Those that it
+  /// The objects that the next ``save()`` deletes because they were passed to
+  /// ``delete(_:)-(ManagedObject)``. Those that it
   /// deletes because of a delete rule are found by the save.
   public var deletedObjects: [ManagedObject] { pending.deleted.filter { $0.state == .deleted } }
 

@@ -192,6 +192,10 @@ extension ObjectContext {
     }
     invalidateMissingRows(pending.updated + pending.deleted)
     for object in pending.touched { object.toMany.forEach { $0.forget() } }
+    tellLogs { log in
+      let owners = pending.touched.union(pending.gained.all.lazy.map(\.owner))
+      for object in owners where object.state != .invalid { log.didRefresh(object) }
+    }
     do { try keepAssignedIDs() } catch { note(error) }
     pendingMetadata.values = [:]
     changePending { $0.clear() }

@@ -297,8 +297,8 @@ extension StoreError: CustomStringConvertible {
       "Nothing was applied: SQL has changed \(entities.joined(separator: ", ")) by execute(_:), and a change "
         + "set does not contain what SQL changed. Run the same SQL on this store, or copy the file."
     case .unsavedChanges:
-      "The context has changes that are not saved, and SQL cannot see them. Save first, or pass "
-        + "includingPending: false to rows(_:) to read the stored rows."
+      "The context has changes that are not saved, and a statement of SQL cannot see them. Save first. "
+        + "(rows(_:) reads the stored rows with includingPending: false.)"
     case .sqlRefused(let sql, let reason): "\(ended("This SQL \(reason)")) It was not run: \(shortened(sql))"
     case .hookFailed(let entity, let rowID, let hook, let reason):
       "Nothing was saved: \(entity.isEmpty ? "" : "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)"), ")"

@@ -14,7 +14,7 @@ final class LiveFeed: Sendable {
   private static let capacity = 10_000
 
   init(of store: Store, interval: Duration) {
-    (self.store, self.interval) = (store, interval)
+    (self.store, self.interval) = (store, min(interval, .seconds(1_000_000_000)))
     queue = ChangeQueue(store.core.feed, capacity: Self.capacity)
   }
 
@@ -23,13 +23,18 @@ final class LiveFeed: Sendable {
   func changes(where isRelevant: (StoreChange) -> Bool) async -> [StoreChange] {
     while let change = await queue.next() {
       guard isRelevant(change) else { continue }
-      if let latest = latest.withLock({ $0 }) {
-        // Cancelled in the middle, the next wait returns nil.
-        try? await Task.sleep(until: latest.advanced(by: interval), clock: .continuous)
-      }
+      if let latest = latest.withLock({ $0 }) { await pause(until: latest.advanced(by: interval)) }
       return [change] + queue.takeUndelivered()
     }
     return []
+  }
+
+  /// Waits until a moment, the end of the feed or of the task.
+  private func pause(until moment: ContinuousClock.Instant) async {
+    while ContinuousClock.now < moment, !queue.isEnded, !Task.isCancelled {
+      let next = ContinuousClock.now.advanced(by: .milliseconds(50))
+      try? await Task.sleep(until: min(moment, next), clock: .continuous)
+    }
   }
 
   /// Takes the changes that have arrived, without waiting.

@@ -119,6 +119,7 @@ public struct LiveResults<Object: ManagedObject, Value: Sendable>: AsyncSequence
     private mutating func updateParts(
       after changes: [StoreChange], of region: ObservedRegion, _ feed: LiveFeed
     ) async throws -> LiveDifference? {
+      guard list.isAlone else { return nil }
       var changes = changes
       // A commit may arrive between the changes that were taken and the read.
       for _ in 0..<3 {

@@ -360,7 +360,8 @@ public protocol Persistable: AnyObject {}
   /// them.
   open func didSave() {}
 
-  /// Called before the object is deleted: by ``ObjectContext/delete(_:)``, while the object still has its
+  /// Called before the object is deleted: by ``ObjectContext/delete(_:)-(ManagedObject)``, while the object
+  /// still has its
   /// relationships, and by the save for each object that a delete rule deletes. For such objects the save
   /// reads the rows, if their class overrides this method. A save that is repeated after an error calls it
   /// again.

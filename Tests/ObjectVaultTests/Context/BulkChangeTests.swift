@@ -13,6 +13,7 @@ final class BulkOwner: ManagedObject {
   @Attribute var weight: Double?
   @Attribute var price: Decimal = 0
   @Attribute var small: Int8 = 0
+  @Attribute var ratio: Float = 0.25
   @Attribute var isRead: Bool = false
   @ToMany(inverse: \BulkPart.owner, onDelete: .cascade) var parts: [BulkPart]
   @ToMany(inverse: \BulkLabel.owners) var labels: Set<BulkLabel>
@@ -103,7 +104,7 @@ final class BulkHooked: ManagedObject {
     var lines: [String] = []
     for owner in try context.fetch(BulkOwner.self).sorted(by: \.id).all() {
       lines.append(
-        "\(owner.id) \(owner.key) \(owner.code ?? "-") \(owner.size) \(owner.weight ?? -1) \(owner.price) "
+        "\(owner.id) \(owner.key) \(owner.code ?? "-") \(owner.size) \(owner.weight ?? -1) \(owner.price) \(owner.ratio) "
           + "\(owner.small) \(owner.isRead) \(owner.parts.map(\.key)) \(owner.labels.map(\.word).sorted()) "
           + "\(owner.notes.map(\.text)) \(owner.locks.count)")
     }
@@ -220,10 +221,15 @@ final class BulkHooked: ManagedObject {
     }
     try await Self.compare("a decimal, a checked number and a unique value") { context in
       try context.fetch(BulkOwner.self).where("code != nil")
-        .update(.increment(\.price, by: 1), .increment(\.size, by: 2), .set(\.code, to: nil))
+        .update(
+          .increment(\.price, by: 1), .increment(\.size, by: 2), .set(\.code, to: nil),
+          .increment(\.ratio, by: 0.1))
     } single: { context in
       let owners = try context.fetch(BulkOwner.self).where("code != nil").all()
-      for owner in owners { (owner.price, owner.size, owner.code) = (owner.price + 1, owner.size + 2, nil) }
+      for owner in owners {
+        (owner.price, owner.size, owner.code) = (owner.price + 1, owner.size + 2, nil)
+        owner.ratio += 0.1
+      }
       return owners.count
     }
     try await Self.compare("nothing found") { context in
@@ -305,6 +311,8 @@ final class BulkHooked: ManagedObject {
     try context.fetch(BulkOwner.self).update(.set(\.small, to: 0))
     #expect(reasons { try context.fetch(BulkPart.self).update(.increment(\.size, by: .max)) }.count == 1)
     #expect(reasons { try context.fetch(BulkOwner.self).update(.set(\.code, to: "same")) }.count > 0)
+    #expect(reasons { try context.fetch(BulkOwner.self).update(.increment(\.weight, by: .nan)) }.count == 1)
+    #expect(try context.fetch(BulkOwner.self).update(.increment(\.weight, by: 0)) == 0)
     #expect(reasons { try context.fetch(BulkOwner.self).update(.set(named: "sise", to: 1)) }.count == 1)
     #expect(reasons { try context.fetch(BulkOwner.self).update(.set(named: "size", to: "x")) }.count == 1)
     #expect(reasons { try context.fetch(BulkOwner.self).update(.set(named: "parts", to: 1)) }.count == 1)

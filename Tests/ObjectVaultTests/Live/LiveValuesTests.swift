@@ -161,6 +161,25 @@ import Testing
     await #expect(throws: StoreError.self) { try await unknown.next() }
   }
 
+  @Test func `a consumer gets the error when another store has changed the key`() async throws {
+    var count = store.observe { try $0.fetch(LiveRoom.self).count() }.makeAsyncIterator()
+    #expect(try await count.next() == 0)
+    let other = try await temporary.again()
+    try await other.rekey(to: .named("another"))
+    await #expect(throws: SQLError.self) { while try await count.next() != nil {} }
+    other.close()
+  }
+
+  @Test func `a consumer that waits for an interval ends with the store`() async throws {
+    var count = store.observe(interval: .seconds(Int64.max)) { try $0.fetch(LiveRoom.self).count() }
+      .makeAsyncIterator()
+    #expect(try await count.next() == 0)
+    try await addRoom("a")
+    let store = store
+    Task.detached { store.close() }
+    #expect(try await count.next() == nil)
+  }
+
   @Test func `a sequence ends with its store and does not keep it open`() async throws {
     weak var released: Store?
     let values: LiveValues<Int>
@@ -177,7 +196,8 @@ import Testing
       #expect(try await one.next() == nil)
       #expect(try await two.next() == nil)
     }
-    #expect(released == nil)
+    // A thread of the pool may still be at the end of its work.
+    while released != nil { await Task.yield() }
     for try await _ in values { Issue.record("an element without a store") }
     for try await _ in results { Issue.record("an element without a store") }
   }
