@@ -21,8 +21,7 @@ extension ObjectContext {
   }
 
   /// The objects that the next ``save()`` deletes because they were passed to
-  /// ``delete(_:)-(ManagedObject)``. Those that it
-  /// deletes because of a delete rule are found by the save.
+  /// ``delete(_:)-(ManagedObject)``. Those that it deletes because of a delete rule are found by the save.
   public var deletedObjects: [ManagedObject] { pending.deleted.filter { $0.state == .deleted } }
 
   /// Returns the object with an id, without reading its row: an object that is not in memory is a fault,
