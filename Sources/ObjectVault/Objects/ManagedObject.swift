@@ -361,9 +361,9 @@ public protocol Persistable: AnyObject {}
   open func didSave() {}
 
   /// Called before the object is deleted: by ``ObjectContext/delete(_:)-(ManagedObject)``, while the object
-  /// still has its relationships, and by the save for each object that a delete rule deletes. For such objects
-  /// the save reads the rows, if their class overrides this method. A save that is repeated after an error
-  /// calls it again.
+  /// still has its relationships, and by the save for each object that a delete rule deletes. For such
+  /// objects the save reads the rows, if their class overrides this method. A save that is repeated after an
+  /// error calls it again.
   open func prepareForDeletion() {}
 
   /// Called by a save that inserts the object, after ``willSave()``. Throw what is wrong with the values:
