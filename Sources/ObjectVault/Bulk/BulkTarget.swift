@@ -37,11 +37,6 @@ extension ObjectContext {
       $0.id
     }
   }
-
-  /// Runs `body`, whose changes are one group of the undo manager.
-  func oneUndo<Result>(_ body: () throws -> Result) rethrows -> Result {
-    if let undoes { try undoes.call(body) } else { try body() }
-  }
 }
 
 extension BulkTarget {

@@ -49,26 +49,12 @@ public struct BulkChange<Object: ManagedObject> {
   /// Sets an attribute by its name, as ``ManagedObject/set(_:to:)`` does: for objects without a class.
   public static func set(named name: String, to value: (any AttributeValue)?) -> BulkChange {
     BulkChange(name) { attribute in
-      guard let value else { return .null }
-      return try stored(value, as: attribute)
+      try value.map { try attribute.type.stored(of: $0) } ?? .null
     }
   }
 
   private init(_ name: String, _ form: @escaping (AttributeDescription) throws -> SQLValue) {
     (path, value) = (.success([name]), .attribute(form))
-  }
-
-  private static func stored<Value: AttributeValue>(
-    _ value: Value, as attribute: AttributeDescription
-  ) throws -> SQLValue {
-    let stored = try value.stored()
-    guard !stored.isNull, Value.attributeType != attribute.type else { return stored }
-    guard attribute.type.takes(Value.attributeType) else {
-      throw UnstorableValue(
-        description:
-          "a value of type \(Value.attributeType.rawValue) is not a value of type \(attribute.type.rawValue)")
-    }
-    return try attribute.type.stored(stored)
   }
 }
 
@@ -301,11 +287,7 @@ private struct BulkValue<Object: ManagedObject> {
       if present.isNull { return }
       let sum = ValueArithmetic.calculate(present, .add, with: amount)
       guard !sum.isNull, fits(sum) else {
-        throw StoreError.validation([
-          ValidationFailure(
-            entity: object.nameOfEntity, property: name, rowID: object.rowID,
-            reason: "would be out of range: the value in the store and the increment have no sum of its type")
-        ])
+        throw StoreError.sumOutOfRange(object.nameOfEntity, property: name, rowID: object.rowID)
       }
       try object.set(name, toStored: sum)
     }

@@ -129,6 +129,17 @@ extension ObjectContext {
   }
 }
 
+extension StoreError {
+  /// The error for an increment whose sum the property cannot hold.
+  static func sumOutOfRange(_ entity: String, property: String, rowID: Int64) -> StoreError {
+    .validation([
+      ValidationFailure(
+        entity: entity, property: property, rowID: rowID,
+        reason: "would be out of range: the value in the store and the increment have no sum of its type")
+    ])
+  }
+}
+
 /// The rows that a bulk update concerns, and the new values.
 struct BulkUpdate {
   /// A new value of a slot.
@@ -174,11 +185,8 @@ struct BulkUpdate {
         }
         let sum = ValueArithmetic.calculate(row.1, .add, with: amount)
         if !sum.isNull, fits(sum) { continue }
-        throw StoreError.validation([
-          ValidationFailure(
-            entity: entity.name, property: entity.slots[slot].name, rowID: row.0,
-            reason: "would be out of range: the value in the store and the increment have no sum of its type")
-        ])
+        throw StoreError.sumOutOfRange(
+          entity.name, property: entity.slots[slot].name, rowID: row.0)
       }
     }
   }

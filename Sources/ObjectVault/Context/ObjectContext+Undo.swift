@@ -229,8 +229,11 @@ extension ObjectContext {
   }
 
   /// Runs a call that makes several changes.
-  func undoable(_ body: () -> Void) {
-    if let undoes { undoes.call(body) } else { body() }
+  func undoable(_ body: () -> Void) { oneUndo(body) }
+
+  /// Runs `body`, whose changes are one group of the undo manager.
+  func oneUndo<Result>(_ body: () throws -> Result) rethrows -> Result {
+    if let undoes { try undoes.call(body) } else { try body() }
   }
 
   func willWrite(_ object: ManagedObject, _ slot: Int) {
