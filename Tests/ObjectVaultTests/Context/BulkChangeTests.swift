@@ -401,18 +401,23 @@ final class BulkHooked: ManagedObject {
     let context = store.makeContext()
     for number in 0..<2000 { context.insert(BulkLabel.self) { $0.word = "\(number)" } }
     try context.save()
-    let store = store
+    let (store, updated, gate) = (store, AsyncStream.makeStream(of: Never.self), DispatchSemaphore(value: 0))
     let task = Task {
+      defer { updated.continuation.finish() }
       try await store.write { context in
-        try context.fetch(BulkLabel.self).update(.set(\.word, to: "x"))
-        withUnsafeCurrentTask { $0?.cancel() }
-        while !Task.isCancelled { usleep(100) }
+        #expect(try context.fetch(BulkLabel.self).update(.set(\.word, to: "x")) == 2000)
+        updated.continuation.finish()
+        gate.wait()
         try context.fetch(BulkLabel.self).delete()
       }
     }
+    for await _ in updated.stream {}
+    // The work of `write` is not a part of the task. The store is told before `cancel` returns.
     task.cancel()
+    gate.signal()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try context.fetch(BulkLabel.self).where("word == 'x'").count() == 0)
+    #expect(try context.fetch(BulkLabel.self).count() == 2000)
   }
 
   @Test func `60,000 rows are changed and deleted with their members in memory`() async throws {
