@@ -156,6 +156,7 @@ import Testing
     case .dropEntity: "drop entity"
     case .renameEntity: "rename entity"
     case .setParent: "set parent"
+    case .setHistory: "set history"
     case .addAttribute: "add attribute"
     case .dropAttribute: "drop attribute"
     case .renameAttribute: "rename attribute"

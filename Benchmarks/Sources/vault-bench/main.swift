@@ -130,6 +130,7 @@ let grouped =
   ? try await ResultBench(lines: rows(500_000)) : nil
 let bulk =
   (only.isEmpty || !only.isDisjoint(with: [20, 29, 38])) ? try await BulkBench(replies: rows(100_000)) : nil
+let recorded = (only.isEmpty || !only.isDisjoint(with: [22, 28])) ? try HistoryBench(tracks) : nil
 let paged = (only.isEmpty || only.contains(27)) ? try await PageBench(rows: rows(1_000_000)) : nil
 let texts = (only.isEmpty || only.contains(26)) ? try await TextBench(texts: rows(50_000)) : nil
 // A value that no row has at first, so that each row is changed.
@@ -258,6 +259,24 @@ let workloads = [
     try await bulk?.fetchAgain() ?? .nan
   } ours: {
     try await bulk?.observe() ?? .nan
+  },
+  Workload(number: 22, name: "insert with a history", rows: tracks.count, firstStage: 2, goal: 1.35) {
+    try await recorded?.insert(keepsHistory: false) ?? .nan
+  } ours: {
+    try await recorded?.insert(keepsHistory: true) ?? .nan
+  },
+  Workload(
+    number: 22, name: "update with a history", rows: tracks.count / 2, firstStage: 2, goal: 1.5,
+    isBeside: true
+  ) {
+    try await recorded?.update(keepsHistory: false) ?? .nan
+  } ours: {
+    try await recorded?.update(keepsHistory: true) ?? .nan
+  },
+  Workload(number: 28, name: "bytes with a history", rows: tracks.count, firstStage: 2, goal: 1.6) {
+    try await recorded?.bytes(keepsHistory: false) ?? .nan
+  } ours: {
+    try await recorded?.bytes(keepsHistory: true) ?? .nan
   },
   Workload(number: 29, name: "update of all rows", rows: rows(100_000), firstStage: 1.4, goal: 1.1) {
     bulk?.floorUpdate() ?? .nan

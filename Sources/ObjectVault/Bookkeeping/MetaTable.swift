@@ -38,6 +38,8 @@ package struct MetaTable {
     case foldVersion
     /// The copies that the store made of itself before steps: see ``KeptCopies``.
     case copies
+    /// The last transaction that was purged from the history: see ``HistoryToken``.
+    case historyStart
 
     /// The name of the row in error messages.
     var place: String { "\(MetaTable.name), row \(rawValue)," }

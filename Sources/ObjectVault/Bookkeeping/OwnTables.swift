@@ -9,6 +9,8 @@ struct OwnTables {
   let history: HistoryTable
   let undone: UndoneTable
   let repaired: RepairedTable
+  let transactions: TransactionTable
+  let names: RecordedNamesTable
 
   init(_ connection: Connection) {
     meta = MetaTable(connection: connection)
@@ -16,10 +18,12 @@ struct OwnTables {
     history = HistoryTable(connection: connection)
     undone = UndoneTable(connection: connection)
     repaired = RepairedTable(connection: connection)
+    transactions = TransactionTable(connection: connection)
+    names = RecordedNamesTable(connection: connection)
   }
 
   /// Creates the tables that every store has. `vault_undone` and `vault_repaired` are created with their
-  /// first row.
+  /// first row, and the tables of the history when an entity gets one.
   func create() throws {
     try meta.create()
     try identifiers.create()
@@ -37,7 +41,8 @@ struct OwnTables {
   private static let shapes = [
     (MetaTable.name, MetaTable.columns), (IdentifierTable.name, IdentifierTable.columns),
     (HistoryTable.name, HistoryTable.columns), (UndoneTable.name, UndoneTable.columns),
-    (RepairedTable.name, RepairedTable.columns),
+    (RepairedTable.name, RepairedTable.columns), (TransactionTable.name, TransactionTable.columns),
+    (RecordedNamesTable.name, RecordedNamesTable.columns),
   ]
 
   /// The names of the tables.

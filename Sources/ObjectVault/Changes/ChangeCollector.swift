@@ -13,6 +13,8 @@ struct ChangeCollector {
     case inserted(ChangeSet.Values)
     case updated(old: ChangeSet.Values, new: ChangeSet.Values)
     case deleted(ChangeSet.Values)
+    /// Deleted, with unknown values.
+    case removed
   }
 
   /// Here and in the next two properties, `place` is the position of an entry in the order of the
@@ -48,6 +50,7 @@ struct ChangeCollector {
   /// Adds a new row. Values that are NULL may be omitted.
   mutating func insert(_ entity: String, rowID: Int64, values: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
+    if case .removed? = entries[key]?.entry { return set(key, .updated(old: [:], new: values)) }
     let values = values.filter { !$0.value.isNull }
     guard case .deleted(let old)? = entries[key]?.entry else { return set(key, .inserted(values)) }
     let names = Set(old.keys).union(values.keys)
@@ -63,8 +66,25 @@ struct ChangeCollector {
     case .updated(let first, let present):
       let old = old.merging(first) { $1 }
       set(key, Self.difference(in: Set(old.keys), from: old, to: present.merging(new) { $1 }))
-    case .deleted: break
+    case .deleted, .removed: break
     }
+  }
+
+  /// Adds new values of a row whose old values are unknown.
+  mutating func change(_ entity: String, rowID: Int64, to new: ChangeSet.Values) {
+    let key = Key(entity: entity, rowID: rowID)
+    switch entries[key]?.entry {
+    case nil: set(key, .updated(old: [:], new: new))
+    case .updated(let old, let present): set(key, .updated(old: old, new: present.merging(new) { $1 }))
+    case .inserted, .deleted, .removed: update(entity, rowID: rowID, old: [:], new: new)
+    }
+  }
+
+  /// Adds the deletion of a row whose values are unknown.
+  mutating func remove(_ entity: String, rowID: Int64) {
+    let key = Key(entity: entity, rowID: rowID)
+    if case .inserted? = entries[key]?.entry { return set(key, nil) }
+    entries[key] = (.removed, nextPlace())
   }
 
   /// Adds the deletion of a row, with the values that it had after the last change that was added.
@@ -78,7 +98,7 @@ struct ChangeCollector {
       // The entry gets the position of the deletion, so that owners come before members that they cascade
       // to.
       entries[key] = (.deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }), nextPlace())
-    case .deleted: break
+    case .deleted, .removed: break
     }
   }
 
@@ -107,6 +127,7 @@ struct ChangeCollector {
         changes.updated.append(.init(entity: key.entity, rowID: key.rowID, old: old, new: new))
       case .deleted(let values):
         changes.deleted.append(.init(entity: key.entity, rowID: key.rowID, values: values))
+      case .removed: changes.deleted.append(.init(entity: key.entity, rowID: key.rowID, values: [:]))
       }
     }
     for (link, (isAdded, _)) in links.sorted(by: { $0.value.place < $1.value.place }) {

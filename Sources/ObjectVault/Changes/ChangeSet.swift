@@ -48,7 +48,8 @@ public struct ChangeSet: Sendable, Hashable {
     public let entity: String
     /// The id of the object.
     public let rowID: Int64
-    /// The values of the changed properties before the change; nil is `null`.
+    /// The values of the changed properties before the change; nil is `null`. Values that the history of an
+    /// entity does not have are missing: see ``HistoryDetail/changes``.
     public let old: Values
     /// The values of the changed properties after the change; nil is `null`.
     public let new: Values

@@ -14,6 +14,8 @@ struct BulkEffect {
   var ids: [Int64] = []
   /// The changes with their values; nil if none are recorded.
   var record: ChangeCollector?
+  /// The history of the transaction; nil if none is kept.
+  var history: TransactionRecorder?
 }
 
 extension ObjectContext {
@@ -45,12 +47,15 @@ extension ObjectContext {
       written.hasAny = true
       note(effect)
       if let record = effect.record { written.changes?.add(record.changes) }
+      if let history = effect.history { written.history = history }
       return effect.count
     case .pooled(let pool):
       return try pool.withWriter { connection in
         let effect = try connection.transaction(.immediate) {
           try core.beginWriting(connection)
-          return try change(connection, records)
+          let effect = try change(connection, records)
+          try endHistory(effect.history, on: connection)
+          return effect
         }
         core.reservedIDs.commit()
         adopt(effect)
@@ -118,13 +123,15 @@ extension ObjectContext {
       }
       var planner = SavePlanner(
         deletion, mapping: core.mapping, maps: maps, reader: reader,
-        recordsEveryRow: records || access.committed != nil)
+        recordsEveryRow: records || core.mapping.hasHistory || access.committed != nil)
       // Rows count as they are in the file, not as objects in memory have read them.
       planner.isMerging = true
       let writer = SaveWriter(
-        try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
+        try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records,
+        history: try recorder(on: connection))
       try writer.write(reservedIDs: reservedIDs, isLast: false)
-      return BulkEffect(count: ids.count, plan: writer.plan, record: writer.record)
+      return BulkEffect(
+        count: ids.count, plan: writer.plan, record: writer.record, history: writer.history)
     }
   }
 }
@@ -209,13 +216,27 @@ struct BulkUpdate {
     }
   }
 
+  /// Returns the new value of one of the properties.
+  private func new(at index: Int, from old: SQLValue) -> SQLValue {
+    switch values[index].value {
+    case .constant(let constant): constant
+    case .sum(let amount, _): ValueArithmetic.calculate(old, .add, with: amount)
+    }
+  }
+
   /// Changes the rows.
   /// - Parameters:
-  ///   - records: Whether to record the changes.
+  ///   - records: Whether to record the changes for listeners.
+  ///   - history: Records the changes in the history; nil if none is kept.
   ///   - notesIDs: Whether to note which rows were changed.
-  func run(_ connection: Connection, records: Bool, notesIDs: Bool) throws -> BulkEffect {
+  func run(
+    _ connection: Connection, records: Bool, history: TransactionRecorder?, notesIDs: Bool
+  ) throws -> BulkEffect {
     try checkSums(connection)
-    let before = records ? try former(connection) : []
+    var history = history
+    let keepsHistory = history.map { recorder in entity.branch.contains { recorder.numbers.detail($0) != nil }
+    }
+    let before = records || keepsHistory == true ? try former(connection) : []
     let (text, bound) = condition
     var settings: [String] = []
     var new: [SQLValue] = []
@@ -234,7 +255,7 @@ struct BulkUpdate {
       "UPDATE OR FAIL \(entity.table) SET \(settings.joined(separator: ", ")), "
       + "\(quoted(RowVersions.column)) = \(quoted(RowVersions.column)) + 1 WHERE \(text)"
     var effect = BulkEffect(updated: entity, record: records ? ChangeCollector() : nil)
-    if notesIDs, !records {
+    if notesIDs, before.isEmpty {
       let rows = try connection.changedRows {
         effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
       }
@@ -242,17 +263,25 @@ struct BulkUpdate {
     } else {
       effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
     }
-    guard records else { return effect }
+    guard !before.isEmpty else { return effect }
     effect.ids = before.map(\.id)
+    let slots = values.map(\.slot)
+    let places = Dictionary(uniqueKeysWithValues: zip(slots, slots.indices))
+    for row in before {
+      history?.update(row.entity, id: row.id, slots: slots) { writer, slot in
+        writer.put(places[slot].map { row.values[$0] } ?? .null)
+      } new: { writer, slot in
+        writer.put(places[slot].map { self.new(at: $0, from: row.values[$0]) } ?? .null)
+      }
+      try history?.store(connection)
+    }
+    effect.history = history
+    guard records else { return effect }
     for row in before {
       var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
-      for (index, (slot, value)) in values.enumerated() {
+      for (index, slot) in slots.enumerated() {
         let name = entity.slots[slot].name
-        old[name] = row.values[index]
-        switch value {
-        case .constant(let constant): new[name] = constant
-        case .sum(let amount, _): new[name] = ValueArithmetic.calculate(row.values[index], .add, with: amount)
-        }
+        (old[name], new[name]) = (row.values[index], self.new(at: index, from: row.values[index]))
       }
       effect.record?.update(row.entity.name, rowID: row.id, old: old, new: new)
     }
@@ -266,7 +295,9 @@ extension ObjectContext {
     // The objects in memory that were changed are read again, and no others.
     let isInMemory = update.entity.branch.contains { !maps[$0.index].isEmpty }
     return try changeInBulk { connection, records in
-      try update.run(connection, records: records, notesIDs: isInMemory || access.committed != nil)
+      try update.run(
+        connection, records: records, history: recorder(on: connection),
+        notesIDs: isInMemory || access.committed != nil)
     }
   }
 }

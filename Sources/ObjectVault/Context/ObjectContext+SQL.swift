@@ -116,13 +116,21 @@ extension ObjectContext {
       written.hasAny = true
       written.rows.changedBySQL.formUnion(changed.entities)
       written.changes?.changedBySQL.formUnion(changed.entities)
+      if var history = try recorder(on: connection) {
+        try history.gaps(changed.entities, core.mapping)
+        written.history = history
+      }
       return result
     case .pooled(let pool):
       return try pool.withWriter { connection in
         let (result, changed) = try naming(sql) {
           try connection.transaction(.immediate) {
             try core.beginWriting(connection)
-            return try change(connection)
+            let changed = try change(connection)
+            var history = try recorder(on: connection)
+            try history?.gaps(changed.1.entities, core.mapping)
+            try endHistory(history, on: connection)
+            return changed
           }
         }
         core.reservedIDs.commit()

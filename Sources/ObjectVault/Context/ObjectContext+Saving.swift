@@ -64,8 +64,8 @@ extension ObjectContext {
     if let denial = try settleDeniedDeletions() { throw denial }
     // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
-    if records {
-      // Change sets need the former values, also of attributes that were written without being read.
+    if records || core.mapping.hasHistory {
+      // Change sets and the history need the former values, also of attributes that were written without being read.
       try readLazyValues(of: pending.updated) { object, slot in
         object.state == .loaded && object.overlay?.changed.contains(slot) == true
       }
@@ -86,6 +86,7 @@ extension ObjectContext {
       written.hasAny = true
       if !isLast, access.committed != nil { written.rows.note(writer.plan, core.mapping) }
       if let record = writer.record { written.changes?.add(record.changes) }
+      if let history = writer.history { written.history = history }
       undoes?.didSave()
       didSaveMetadata(isLast: isLast)
       callHooksAfterSave(writer.plan)
@@ -102,7 +103,9 @@ extension ObjectContext {
           try connection.transaction(.immediate) {
             try core.beginWriting(connection)
             try begin()
-            return try write(on: connection, isLast: true, records, isMerging: isMerging, failures)
+            let writer = try write(on: connection, isLast: true, records, isMerging: isMerging, failures)
+            try endHistory(writer.history, on: connection)
+            return writer
           }
         }
         core.reservedIDs.commit()
@@ -158,10 +161,12 @@ extension ObjectContext {
     var planner = SavePlanner(
       pending, mapping: core.mapping, maps: maps,
       reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
-      recordsEveryRow: records || (!isLast && access.committed != nil), failures: failures)
+      recordsEveryRow: records || core.mapping.hasHistory || (!isLast && access.committed != nil),
+      failures: failures)
     planner.isMerging = isMerging
     let writer = SaveWriter(
-      try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
+      try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records,
+      history: try recorder(on: connection))
     try writer.write(reservedIDs: reservedIDs, isLast: isLast)
     try pendingMetadata.write(on: connection)
     return writer

@@ -17,6 +17,9 @@ final class StoreCore: Sendable {
   let mark: StoreFingerprint
   /// The text of the store's id.
   let id: String?
+  /// The version of the store's model when it was opened.
+  let version: Int
+  private let numbers = Locked<HistoryNumbers?>(nil)
   /// Plans of fetches, by the entity's index.
   let plans: [FetchPlans]
   /// The number of rows that the last fetch of all rows found, by the entity's index; nil when there was
@@ -34,9 +37,9 @@ final class StoreCore: Sendable {
 
   init(
     mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?,
-    matchLimit: Double = MatchPattern.defaultLimit
+    version: Int = 0, matchLimit: Double = MatchPattern.defaultLimit
   ) {
-    self.matchLimit = matchLimit
+    (self.matchLimit, self.version) = (matchLimit, version)
     self.mapping = mapping
     self.classes = classes
     hooks = classes.hooks
@@ -76,6 +79,16 @@ final class StoreCore: Sendable {
     reservedIDs.begin()
     feed.findOthersCommits(connection)
     try checkGeneration(connection)
+  }
+
+  /// Returns a recorder for the history of a transaction; nil in a store without a history. Called after
+  /// the generation was checked.
+  func recorder(_ connection: Connection) throws -> TransactionRecorder? {
+    guard mapping.hasHistory else { return nil }
+    if let numbers = numbers.withLock({ $0 }) { return TransactionRecorder(numbers) }
+    let read = try HistoryNumbers(mapping, connection)
+    numbers.withLock { $0 = read }
+    return TransactionRecorder(read)
   }
 
   /// Checks that the store was not migrated since it was opened.

@@ -21,7 +21,7 @@ struct UncommittedChanges {
     var gone: [Int: [Int64: Row]] = [:]
     for (table, ids) in written.ids.sorted(by: { $0.key < $1.key }) {
       let (root, all) = (mapping.entities[table], ids.all)
-      let (old, new) = (try rows(all, of: root, on: before), try rows(all, of: root, on: now))
+      let (old, new) = (try Self.rows(all, of: root, on: before), try Self.rows(all, of: root, on: now))
       for id in all {
         if let new = new[id] {
           if let old = old[id] {
@@ -49,18 +49,26 @@ struct UncommittedChanges {
   /// Returns the present values of one row, for the properties that differ from the last commit.
   func values(of id: Int64, table: Int) throws -> ChangeSet.Values {
     let (root, ids) = (mapping.entities[table], RowIDSet([id]))
-    guard let new = try rows(ids, of: root, on: now)[id] else { return [:] }
-    guard let old = try rows(ids, of: root, on: before)[id] else { return new.values }
+    guard let new = try Self.rows(ids, of: root, on: now)[id] else { return [:] }
+    guard let old = try Self.rows(ids, of: root, on: before)[id] else { return new.values }
     return new.values.filter { name, value in old.values[name]?.isStored(as: value) != true }
   }
 
-  private func rows(_ ids: RowIDSet, of root: EntityMapping, on connection: Connection) throws -> [Int64: Row]
-  {
+  /// Returns one row of an entity's table, of its own entity; nil if there is none.
+  static func row(_ id: Int64, of root: EntityMapping, on connection: Connection) throws -> ChangeSet.Row? {
+    try rows(RowIDSet([id]), of: root, on: connection)[id].map { row in
+      ChangeSet.Row(entity: row.entity.name, rowID: id, values: row.values.filter { !$0.value.isNull })
+    }
+  }
+
+  private static func rows(
+    _ ids: RowIDSet, of root: EntityMapping, on connection: Connection
+  ) throws -> [Int64: Row] {
     var byEntity = [(entity: root, ids: ids.ids)]
     if root.hasChildren {
       let entities = try ConnectionReader(connection: connection).entities(of: ids.ids, root)
-      byEntity = Dictionary(grouping: entities, by: { $0.entity.index }).map { index, rows in
-        (mapping.entities[index], rows.map(\.id))
+      byEntity = Dictionary(grouping: entities, by: { $0.entity.index }).values.map { rows in
+        (rows[0].entity, rows.map(\.id))
       }
     }
     var found: [Int64: Row] = [:]

@@ -15,6 +15,7 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool, comparing: StringOptions)] = []
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
   private var formerName: String?
+  private var detail: HistoryDetail?
 
   /// Declares the entity of a class; its name is the class's. If its class is a subclass of another
   /// entity's class, the entity inherits from that entity: see <doc:inheritance>.
@@ -72,10 +73,23 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
     return copy
   }
 
+  /// Declares that the store keeps a history of the entity's objects: each change, with its time and
+  /// author, in the same encrypted file. ``Store/history(since:)`` reads it: see <doc:history>.
+  ///
+  /// Subentities have the history, too. Switching a history on or off is a change of the model, and needs
+  /// a migration step.
+  /// - Parameter detail: What is recorded.
+  /// - Returns: The entity with the history.
+  public func history(_ detail: HistoryDetail = .full) -> Self {
+    var copy = self
+    copy.detail = detail
+    return copy
+  }
+
   /// The declaration with its type erased.
   public var declaration: EntityDeclaration {
     EntityDeclaration(
-      type: Object.self, formerName: formerName,
+      type: Object.self, formerName: formerName, history: detail,
       indexes: indexes.map { index in
         (
           properties: index.paths.map { KeyPathResolver.resolve($0, root: Object.self) },
@@ -98,6 +112,7 @@ public protocol EntityDeclaring {
 public struct EntityDeclaration {
   let type: ManagedObject.Type
   let formerName: String?
+  let history: HistoryDetail?
   let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool, comparing: StringOptions)]
   let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
@@ -215,6 +230,7 @@ private struct SchemaCollector {
     let description = ClassDescription.of(declaration.type)
     var entity = EntityDescription(name: description.entityName)
     entity.parent = description.parent.map { String(describing: $0) }
+    entity.history = declaration.history
     if let property = description.usedProperty {
       faults.append(.busyInitializer(entity: entity.name, property: property))
     }

@@ -55,6 +55,18 @@ public enum StoreError: Error, Sendable, Equatable {
   /// All such rows are listed; at the end of ``Store/write(_:)`` only the first one. See
   /// ``ObjectContext/mergePolicy`` and ``ObjectContext/conflicts()``.
   case conflicts([Conflict])
+  /// The store, or an entity of it, has no history: declare it with ``Entity/history(_:)``, and write the
+  /// migration step. `entity` is nil for the store.
+  case noHistory(entity: String?)
+  /// A token of the history is older than what is kept: transactions up to this number were purged.
+  case historyPurged(file: String, through: Int64)
+  /// A token of the history belongs to another store, or to a transaction that this store does not have: it
+  /// was restored from an older copy.
+  case historyDiffers(file: String)
+  /// The history does not contain the state of an object at a transaction, for this reason.
+  case stateUnknown(entity: String, rowID: Int64, reason: String)
+  /// A transaction of the history cannot be undone, for this reason.
+  case notReversible(transaction: Int64, reason: String)
   /// A change set cannot be applied: an object does not have the old values of the set, or cannot get the
   /// new ones; nothing was written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
@@ -408,6 +420,20 @@ extension StoreError: CustomStringConvertible {
     case .stepsObstructed(let file, let obstacles):
       "\(file): objects that another program added to the file obstruct the steps: "
         + "\(obstacles.map(ended).joined(separator: " ")) Remove or rename them. Nothing was changed."
+    case .noHistory(let entity):
+      "\(entity ?? "This store") has no history. Declare "
+        + "\(entity.map { "Entity(\($0).self).history()" } ?? "the history of an entity: Entity(Note.self).history()"), "
+        + "and write the migration step."
+    case .historyPurged(let file, let number):
+      "\(file): the transactions up to \(number) were purged from the history, and the token is older. Read "
+        + "all objects again, and continue from Store.historyToken()."
+    case .historyDiffers(let file):
+      "\(file): the token is not one of this history: it belongs to another store, or the store was restored "
+        + "from an older copy. Read all objects again, and continue from Store.historyToken()."
+    case .stateUnknown(let entity, let id, let reason):
+      "The history does not contain the earlier state of \(entity) \(id): \(ended(reason))"
+    case .notReversible(let number, let reason):
+      "Transaction \(number) cannot be undone: \(ended(reason)) Nothing was changed."
     case .notAStore(let file):
       "\(file): the key is right, but this is not a store of ObjectVault (it has no vault_meta table). Check "
         + "the path."

@@ -235,6 +235,8 @@ package final class SchemaMapping: @unchecked Sendable {
   package let entities: [EntityMapping]
   /// Whether any relationship is ordered.
   private(set) var hasOrder = false
+  /// Whether any entity has a history.
+  let hasHistory: Bool
   private let byName: [String: EntityMapping]
 
   /// Creates the mapping of a schema.
@@ -246,6 +248,7 @@ package final class SchemaMapping: @unchecked Sendable {
       EntityMapping(index: $0, description: schema.flattened($1), table: schema.root(of: $1).name)
     }
     byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    hasHistory = entities.contains { $0.description.history != nil }
     if schema.hasHierarchies { setHierarchies() }
     var names: [String: [String]] = [:]
     let parentsFirst = schema.parentsFirst

@@ -79,8 +79,18 @@ extension JoinTable: Hashable {
 
 /// The version of the layout of a store's file.
 enum FileFormat {
-  /// The version that this library writes, and the only one that it reads.
-  static let current = 3
+  /// The version of stores without a history.
+  static let plain = 3
+  /// The version of stores with a history. Releases that know no history refuse it: they would write past
+  /// the history.
+  static let withHistory = 4
+  /// The versions that this library reads.
+  static let supported = plain...withHistory
+
+  /// Returns the version for a model.
+  static func version(of model: Schema) -> Int {
+    model.entities.contains { $0.history != nil } ? withHistory : plain
+  }
 }
 
 extension RelationshipDescription {

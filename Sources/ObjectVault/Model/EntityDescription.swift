@@ -17,17 +17,22 @@ public struct EntityDescription: Sendable, Hashable, Codable {
   ///
   /// An index of one attribute is an option of the attribute.
   public var indexes: [IndexDescription]
+  /// What the store records of each change of the entity's objects; nil for no history of its own. A
+  /// subentity without one has that of its parent.
+  public var history: HistoryDetail?
 
   /// Creates an entity. Each parameter is described at the property of its name.
   public init(
     name: String, parent: String? = nil, attributes: [AttributeDescription] = [],
-    relationships: [RelationshipDescription] = [], indexes: [IndexDescription] = []
+    relationships: [RelationshipDescription] = [], indexes: [IndexDescription] = [],
+    history: HistoryDetail? = nil
   ) {
     self.name = name
     self.parent = parent
     self.attributes = attributes
     self.relationships = relationships
     self.indexes = indexes
+    self.history = history
   }
 
   /// Returns the entity's own attribute with this name, or nil.

@@ -75,6 +75,7 @@ extension Schema {
     all.attributes = line.flatMap(\.attributes)
     all.relationships = line.flatMap(\.relationships)
     all.indexes = line.flatMap(\.indexes)
+    all.history = line.reversed().lazy.compactMap(\.history).first
     return all
   }
 

@@ -70,11 +70,12 @@ extension SaveWriter {
         collide(object, $0)
       }
     }
-    if record != nil {
+    if records {
       for object in sorted[..<end] {
         if let overlay = plan.overlay(of: object) {
           recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay)
         }
+        try history?.store(connection)
       }
     }
     return sorted.dropFirst(end + 1)

@@ -19,13 +19,14 @@ extension SaveWriter {
   /// Up to this many links are written one by one.
   private static let fewLinks = 50
 
-  /// Writes the links of one table. Many new links are written in one statement, unless a change set is
-  /// recorded or the table has triggers.
+  /// Writes the links of one table. Many new links are written in one statement, unless they are recorded
+  /// or the table has triggers.
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
     // Indexes and not links, because taking a link out of the array retains its source and target.
     let added = links.indices.filter { links[$0].link.isAdded }
     let fires = try connection.firesTriggers(table: join.name)
-    let isFed = record == nil && added.count > Self.fewLinks && !fires
+    let isRecorded = record != nil || history?.numbers.number(of: join) != nil
+    let isFed = !isRecorded && added.count > Self.fewLinks && !fires
     if isFed {
       let feed = RowFeed(pairs: added.lazy.map { (links[$0].source, links[$0].target) })
       try connection.run(feed, from: 0, sql: join.linkFeedSQL)
@@ -35,8 +36,9 @@ extension SaveWriter {
     for planned in links where !isFed || !planned.link.isAdded {
       let isChange = try writeLink(planned, fires)
       if !isChange { try requireWritten(planned, fires) }
-      if record != nil { recordLink(planned, isChange: isChange) }
+      if isRecorded { recordLink(planned, isChange: isChange) }
     }
+    try history?.store(connection)
   }
 
   /// Writes one link.

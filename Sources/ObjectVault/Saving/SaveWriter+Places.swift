@@ -28,19 +28,22 @@ extension SaveWriter {
       what: "given the position of \(relationship.destination.name) \(member.member)")
   }
 
-  /// Reads the places that the plan may change; empty if no change set is recorded.
+  /// Reads the places that the plan may change; empty if they are not recorded.
   func placesBefore() throws -> PlaceRecord {
-    guard record != nil, mapping.hasOrder else { return PlaceRecord() }
-    let relationships = mapping.relationships.filter(\.isOrdered)
+    guard records, mapping.hasOrder else { return PlaceRecord() }
+    let relationships = mapping.relationships.filter {
+      $0.isOrdered && (record != nil || history?.numbers.number(of: $0) != nil)
+    }
     return try PlaceRecord(
       relationships.map { ($0, members(of: $0), plan.deletion.branchRows($0.owner)) },
       ConnectionReader(connection: connection))
   }
 
   func recordPlaces(since before: PlaceRecord) throws {
-    guard record != nil else { return }
-    for placement in try before.changes(ConnectionReader(connection: connection)) {
+    guard records else { return }
+    for (relationship, placement) in try before.changes(ConnectionReader(connection: connection)) {
       record?.place(placement)
+      history?.place(placement, in: relationship)
     }
   }
 
@@ -108,16 +111,17 @@ struct PlaceRecord {
   }
 
   /// Returns the changes of places since `init`, in the order of relationships, owners and members.
-  func changes(_ reader: some SaveReader) throws -> [ChangeSet.Placement] {
-    var changes: [ChangeSet.Placement] = []
+  func changes(_ reader: some SaveReader) throws -> [(RelationshipMapping, ChangeSet.Placement)] {
+    var changes: [(RelationshipMapping, ChangeSet.Placement)] = []
     for ((relationship, old), new) in zip(
       zip(places.map(\.relationship), before), try Self.read(places, reader))
     {
       let ends = Set(old.keys).union(new.keys).filter { (old[$0] ?? nil) != (new[$0] ?? nil) }
       changes += ends.sorted { ($0.own, $0.other) < ($1.own, $1.other) }.map {
-        ChangeSet.Placement(
+        let placement = ChangeSet.Placement(
           entity: relationship.owner.name, relationship: relationship.name, owner: $0.own, member: $0.other,
           old: old[$0] ?? nil, new: new[$0] ?? nil)
+        return (relationship, placement)
       }
     }
     return changes

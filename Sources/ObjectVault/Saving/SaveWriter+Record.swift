@@ -1,9 +1,14 @@
-// Records what a save does, for change sets. Does nothing unless one is recorded.
+// Records what a save does, for change sets and for the history. Does nothing unless one of them is kept.
 
 internal import CipherSQLite
 
 extension SaveWriter {
   func recordInsertion(of object: ManagedObject, _ entity: EntityMapping, _ overlay: Overlay) {
+    if history != nil {
+      history?.insert(entity, id: plan.ids.final(object.rowID)) {
+        put(overlay, slot: $1, of: entity, in: &$0)
+      }
+    }
     guard record != nil else { return }
     var values: ChangeSet.Values = [:]
     for slot in entity.storedSlots {
@@ -15,7 +20,15 @@ extension SaveWriter {
   func recordUpdate(
     of object: ManagedObject, entity: EntityMapping, slots: [Int], overlay: Overlay
   ) {
-    guard record != nil, object.hasRow else { return }
+    guard records, object.hasRow else { return }
+    if history != nil {
+      history?.update(entity, id: object.rowID, slots: slots) {
+        if let cell = object.packedCell($1) { $0.put(cell) } else { $0.put(.null) }
+      } new: {
+        put(overlay, slot: $1, of: entity, in: &$0)
+      }
+    }
+    guard record != nil else { return }
     var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
     for slot in slots {
       let name = entity.slots[slot].name
@@ -27,6 +40,16 @@ extension SaveWriter {
     record?.update(entity.name, rowID: object.rowID, old: old, new: new)
   }
 
+  @inline(__always) private func put(
+    _ overlay: Overlay, slot: Int, of entity: EntityMapping, in writer: inout ByteWriter
+  ) {
+    if entity.isToOne[slot], let id = overlay.int64(slot) {
+      writer.put(.integer(plan.ids.final(id)))
+    } else {
+      writer.put(overlay.values.cell(slot))
+    }
+  }
+
   private func resolved(_ value: SQLValue, of entity: EntityMapping, slot: Int) -> SQLValue {
     entity.isToOne[slot] ? plan.resolved(value) : value
   }
@@ -36,13 +59,15 @@ extension SaveWriter {
   ///   nothing is recorded.
   func recordLink(_ planned: PlannedLink, isChange: Bool) {
     guard isChange else { return }
+    history?.link(
+      planned.link.join, from: planned.source, to: planned.target, isAdded: planned.link.isAdded)
     let link = planned.link.join.link(from: planned.source, to: planned.target)
     if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
   }
 
   /// Records the references that a delete rule is about to set to nil.
   func recordReleases(_ entity: EntityMapping, slot: Int, ids: [Int64]) throws {
-    guard record != nil else { return }
+    guard records else { return }
     let name = entity.slots[slot].name
     let rows = try connection.query(
       sql: entity.columnSQL(slot, count: ids.count), ids.map { .integer($0) }
@@ -53,42 +78,62 @@ extension SaveWriter {
         uniqueKeysWithValues: try ConnectionReader(connection: connection).entities(of: ids, entity)
           .map { ($0.id, $0.entity) }) : [:]
     for (id, value) in rows {
-      record?.update((entities[id] ?? entity).name, rowID: id, old: [name: value], new: [name: .null])
+      let entity = entities[id] ?? entity
+      record?.update(entity.name, rowID: id, old: [name: value], new: [name: .null])
+      history?.update(entity, id: id, slots: [slot]) { writer, _ in
+        writer.put(value)
+      } new: { writer, _ in
+        writer.put(.null)
+      }
     }
+    try history?.store(connection)
   }
 
   /// Records the rows that are to be deleted, before anything is written.
   func recordDeletedRows() throws {
-    guard record != nil else { return }
+    guard records else { return }
     for level in plan.deletion.levels {
       let entity = mapping.entities[level.entity]
+      guard record != nil || history?.numbers.detail(entity) != nil else { continue }
       let names = entity.storedSlots.map { entity.slots[$0].name }
       for batch in level.ids.chunked(batchSize) {
         let rows = try connection.query(
           sql: entity.wholeRowsSQL(count: batch.count), batch.map { .integer($0) }
         ) { row in (row.int64(0), names.indices.map { row.value($0 + 1) }) }
         for (id, values) in rows.sorted(by: { $0.0 < $1.0 }) {
+          if history != nil {
+            var left = values[...]
+            history?.delete(entity, id: id) { writer, _ in writer.put(left.popFirst() ?? .null) }
+          }
+          guard record != nil else { continue }
           record?.delete(entity.name, rowID: id, values: Dictionary(uniqueKeysWithValues: zip(names, values)))
         }
+        try history?.store(connection)
       }
     }
   }
 
   /// Records the links of the rows that are to be deleted.
   func recordDeletedLinks() throws {
-    guard record != nil else { return }
-    var gone: Set<ChangeSet.Link> = []
-    for (table, side, ids) in endsOfDeletedRows {
+    guard records else { return }
+    var gone: [ChangeSet.Link: JoinTable] = [:]
+    for (table, side, ids) in endsOfDeletedRows
+    where record != nil || history?.numbers.number(of: table) != nil {
       for batch in ids.chunked(batchSize) {
         let links = try connection.query(
           sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
         ) { table.link(from: $0.int64(0), to: $0.int64(1)) }
-        gone.formUnion(links)
+        for link in links { gone[link] = table }
       }
     }
-    for link in gone.sorted(by: { ($0.entity, $0.source, $0.target) < ($1.entity, $1.source, $1.target) }) {
-      record?.unlink(link)
+    let sorted = gone.sorted {
+      ($0.key.entity, $0.key.source, $0.key.target) < ($1.key.entity, $1.key.source, $1.key.target)
     }
+    for (link, table) in sorted {
+      record?.unlink(link)
+      history?.link(table, from: link.source, to: link.target, isAdded: false)
+    }
+    try history?.store(connection)
   }
 }
 

@@ -79,9 +79,10 @@ extension SaveWriter {
         start = position + 1
       }
     }
-    guard record != nil else { return }
+    guard records else { return }
     for object in fed {
       if let overlay = plan.overlay(of: object) { recordInsertion(of: object, entity, overlay) }
+      try history?.store(connection)
     }
   }
 

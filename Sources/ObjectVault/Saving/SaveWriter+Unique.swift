@@ -33,8 +33,10 @@ enum CollisionRule {
 extension SaveWriter {
   func writeRowsInAnyOrder() throws {
     if mayCollide {
-      let recorded = record
-      do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
+      let recorded = (record, history)
+      do { return try connection.savepoint(writeRows) } catch is UniqueCollision {
+        (record, history) = recorded
+      }
       // The expression of a raw index may have one result for all values that are set aside. These then
       // collide.
       do { try connection.savepoint(setAside) } catch SQLError.constraint {}

@@ -8,7 +8,7 @@
 //   SaveWriter+Deletions    deletions
 //   SaveWriter+References   references to rows that no longer exist
 //   SaveWriter+Places       the order of members
-//   SaveWriter+Record       the change set
+//   SaveWriter+Record       the change set, and the history
 
 internal import CipherSQLite
 
@@ -21,16 +21,21 @@ final class SaveWriter {
   let connection: Connection
   /// The changes written so far; nil if no change set is recorded.
   var record: ChangeCollector?
+  /// The history of the transaction; nil if none is kept.
+  var history: TransactionRecorder?
+  /// Whether changes are recorded at all.
+  var records: Bool { record != nil || history != nil }
   /// What happens to an object with a unique value that another row has.
   var collisions = CollisionRule.stop
   /// The collisions that were found; empty until `collisions` is `note`.
   var clashes = UniqueClashes()
 
   init(
-    _ plan: SavePlan, mapping: SchemaMapping, maps: IdentityMaps, connection: Connection, records: Bool
+    _ plan: SavePlan, mapping: SchemaMapping, maps: IdentityMaps, connection: Connection, records: Bool,
+    history: TransactionRecorder? = nil
   ) {
     (self.plan, self.mapping, self.maps, self.connection) = (plan, mapping, maps, connection)
-    record = records ? ChangeCollector() : nil
+    (record, self.history) = (records ? ChangeCollector() : nil, history)
   }
 
   /// Writes the plan.
@@ -53,6 +58,7 @@ final class SaveWriter {
     }
     try writePlaces()
     try recordPlaces(since: places)
+    try history?.store(connection)
     try checkReferences()
   }
 

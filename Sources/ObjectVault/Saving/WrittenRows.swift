@@ -10,6 +10,8 @@ struct Written {
   var hasAny = false
   /// The changes with all values; nil if no change set is recorded.
   var changes: ChangeCollector?
+  /// The history of the transaction so far; nil before the first change, and in a store without a history.
+  var history: TransactionRecorder?
   /// The changed rows, without those of the last save: its commit follows at once.
   var rows = WrittenRows()
 }

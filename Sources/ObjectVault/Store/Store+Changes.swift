@@ -55,6 +55,10 @@ extension Store {
       try core.beginWriting(connection)
       try ChangeWriter(mapping: core.mapping, connection: connection, reservedIDs: core.reservedIDs)
         .apply(changes)
+      var history = try core.recorder(connection)
+      try history?.record(changes, core.mapping, on: connection)
+      try history?.end(
+        on: connection, author: changes.author, name: changes.name, version: core.version)
     } committed: {
       core.feed.publish(changes, store: core.id)
     }

@@ -244,6 +244,7 @@ public final class Store: Sendable {
           + model.typeCheck.findings(connection).map { "\($0)" }
           + ReferenceCheck.misled(connection, model)
           + RowIDs(connection: connection).findings(model)
+          + (HistoryReader(connection)?.findings() ?? [])
       }
     }
   }

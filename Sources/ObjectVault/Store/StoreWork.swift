@@ -38,6 +38,7 @@ final class WritingWork: @unchecked Sendable {
     let result = try body(context)
     try context.saveBeforeCommit()
     if let error = context.faultErrors.first { throw error }
+    try context.endHistory(context.written.history, on: connection)
     return result
   }
 

@@ -1,6 +1,8 @@
 // Dates as people write them in predicates: the unambiguous forms of ISO 8601. The calendar is calculated
 // here and not by the system, so that a text means the same everywhere.
 
+package import Foundation
+
 /// Parses a text that names a moment.
 enum DateText {
   /// Returns the seconds from 2001-01-01 00:00 UTC, as dates are stored; nil when the text is not a date.
@@ -109,5 +111,14 @@ enum DateText {
     var month = 12
     while days(year: year, month: month, day: 1) > number { month -= 1 }
     return (year, month, number - days(year: year, month: month, day: 1) + 1)
+  }
+}
+
+extension Date {
+  /// Reads a date in the form of a predicate's literals: `2024-05-01` or `2024-05-01T18:30:00Z`; nil for any
+  /// other text.
+  package init?(dateText text: String) {
+    guard let seconds = DateText.seconds(text) else { return nil }
+    self.init(timeIntervalSinceReferenceDate: seconds)
   }
 }

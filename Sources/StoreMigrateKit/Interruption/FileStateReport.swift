@@ -218,6 +218,30 @@ struct NewRecord: FileStateReport {
   }
 }
 
+/// After `log --purge`: the transactions are deleted, or all are kept.
+struct PurgedHistory: FileStateReport {
+  let store: String
+  let key: Key
+  /// The number of transactions before.
+  let count: Int
+  let configuration: Connection.Configuration
+  /// The command line that shows the history.
+  let log: String
+
+  func found() -> String {
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration),
+      let left = try? HistoryReader(connection)?.count(purging: .all)
+    else { return stateAfterExit(.stopped) }
+    connection.close()
+    return left == count
+      ? "The history of \(store) is unchanged, and the store opens with its key."
+      : "The transactions were deleted from the history; \(store) opens with its key."
+  }
+  func stateAfterExit(_ phase: CommitGate.Phase) -> String {
+    "\(store) opens with its key. To check which transactions its history has: \(log)"
+  }
+}
+
 /// After `up`, `down`, or `baseline` in place: all steps are done, or none. With `--tx step`, it may be
 /// that only some are done.
 struct MigrationRun: FileStateReport {

@@ -22,8 +22,7 @@ public import ObjectVault
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
-    FetchCommand.self,
-    CountCommand.self,
+    FetchCommand.self, CountCommand.self, LogCommand.self,
     CreateCommand.self, UpCommand.self, DownCommand.self, RedoCommand.self, RekeyCommand.self,
     UpgradeCipherCommand.self, BaselineCommand.self, RepairCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,

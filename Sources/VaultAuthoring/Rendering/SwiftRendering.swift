@@ -166,6 +166,7 @@ struct SwiftRendering {
           let comparing = index.comparing.isEmpty ? "" : ", comparing: \(index.comparing.swiftText)"
           return "\n    .\(index.isUnique ? "unique" : "index")(\(paths)\(comparing))"
         }.joined()
+        + (entity.history.map { "\n    .history(\($0 == .full ? "" : ".\($0.rawValue)"))" } ?? "")
     }
     let rawName = names.name("RawObject", of: "ObjectVault")
     let raw = schema.rawObjects.map { object in

@@ -1,5 +1,5 @@
-// The feed of changes is complete: applied to an empty store, it gives an equal graph. The inverse
-// changes, applied from the last to the first, leave nothing.
+// The feed of changes and the history are complete: applied to an empty store, each gives an equal graph. The
+// inverse changes, applied from the last to the first, leave nothing.
 
 import CipherSQLite
 import Foundation
@@ -65,14 +65,14 @@ import Testing
   }
 
   /// The lines of the description, sorted.
-  private static func lines(_ changes: ChangeSet) -> [String] {
+  static func lines(_ changes: ChangeSet) -> [String] {
     changes.descriptionWithValues.split(separator: "\n").map(String.init).sorted()
   }
 
   @Test(arguments: RandomScript.Mode.allCases)
   func `the feed contains all changes that random scripts commit`(_ mode: RandomScript.Mode) async throws {
     for seed in UInt64(1)...6 {
-      let temporary = try await TemporaryStore(randomModel)
+      let temporary = try await TemporaryStore(recordedModel)
       let store = temporary.store
       let changes = store.changes()
       let script = RandomScript(store.makeContext(), .contextWithSaves, seed: seed + 500, (World(), [:]))
@@ -90,8 +90,10 @@ import Testing
           return context.pendingChanges
         }
       }
+      let kept = try await store.history().map(\.changes)
       store.close()
       let told = try await Self.all(changes)
+      #expect(kept.map(Self.lines) == told.map(Self.lines), "seed \(seed)")
       // The pending changes of the write equal its commit, which is combined from the changes of each
       // save.
       if let written, let commit = told.last {
@@ -124,6 +126,19 @@ import Testing
     #expect(sets.map(\.commit?.number) == (1...sets.count).map { Int64($0) })
     // Adding a link that exists already is a pending change, but the save commits nothing.
     #expect(sets.count <= saves.committed && sets.count > Self.saves / 2)
+    try await Self.replay(sets, of: Self.content(store))
+  }
+
+  @Test func `the history of random saves, replayed onto an empty store, gives an equal graph`() async throws
+  {
+    let temporary = try await TemporaryStore(recordedModel)
+    let store = temporary.store
+    var saves = RandomSaves(store.makeContext(), seed: 11)
+    try saves.run(count: Self.saves)
+    let sets = try await store.history().map(\.changes)
+    #expect(sets.count <= saves.committed && sets.count > Self.saves / 2)
+    #expect(try await store.verify() == [])
+    store.close()
     try await Self.replay(sets, of: Self.content(store))
   }
 }

@@ -59,6 +59,16 @@ let randomModel = Schema {
   Entity(Group.self)
 }
 
+/// The model with a history of all entities.
+let recordedModel = Schema {
+  Entity(Maker.self).check(\.size, .range(0...100)).history()
+  Entity(Part.self).unique(\.first, \.second).history()
+  Entity(Paper.self).history()
+  Entity(Label.self).history()
+  Entity(Badge.self).history()
+  Entity(Group.self).history()
+}
+
 /// The expected content of a store, by the keys of the objects. A required value that is not set yet is
 /// nil.
 struct World: Equatable {

@@ -37,6 +37,14 @@ let orderedModel = Schema {
   Entity(Song.self)
 }
 
+/// The model with a history of all entities.
+let recordedOrderedModel = Schema {
+  Entity(Album.self).history()
+  Entity(Sleeve.self).history()
+  Entity(Playlist.self).history()
+  Entity(Song.self).history()
+}
+
 /// The content of a store, by keys.
 struct MusicShelf: Equatable {
   var songs: [Int] = []

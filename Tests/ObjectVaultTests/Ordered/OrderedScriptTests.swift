@@ -17,7 +17,7 @@ import ObjectVault
     async throws
   {
     for seed in 1...Self.seeds {
-      let temporary = try await TemporaryStore(orderedModel)
+      let temporary = try await TemporaryStore(recordedOrderedModel)
       let store = temporary.store
       let changes = store.changes(bufferingUpTo: .max)
       var start: (shelf: MusicShelf, rows: [Int: Int64]) = (MusicShelf(), [:])
@@ -37,8 +37,11 @@ import ObjectVault
       }
       #expect(try await store.verify() == [])
       let content = try ChangeReplays.content(store)
+      let kept = try await store.history().map(\.changes)
       store.close()
-      try await ChangeReplays.replay(try await ChangeReplays.all(changes), of: content, in: orderedModel)
+      let told = try await ChangeReplays.all(changes)
+      #expect(kept.map(ChangeReplays.lines) == told.map(ChangeReplays.lines), "seed \(seed)")
+      try await ChangeReplays.replay(told, of: content, in: orderedModel)
     }
   }
 

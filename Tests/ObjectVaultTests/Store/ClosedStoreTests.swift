@@ -18,6 +18,9 @@ import Testing
     let ann = try #require(try context.fetch(Author.self).first())
     let fault = try #require(try await store.read { try $0.fetch(Author.self).ids().first })
     let feed = store.changes()
+    let other = try await TemporaryStore(memoModel())
+    try await other.store.write { _ = $0.insert(Memo.self) }
+    let transaction = try #require(try await other.store.history().first)
     store.close()
     store.close()
 
@@ -35,6 +38,12 @@ import Testing
     }
     await #expect(throws: closed) { try await store.apply(changes) }
     await #expect(throws: closed) { try await store.vacuum() }
+    await #expect(throws: closed) { try await store.history() }
+    await #expect(throws: closed) { try await store.historyToken() }
+    await #expect(throws: closed) { try await store.purgeHistory(.all) }
+    await #expect(throws: closed) { try await store.lastChange(of: ann.id) }
+    await #expect(throws: closed) { try await store.values(of: ann.id, at: transaction.token) }
+    await #expect(throws: closed) { try await store.undo(transaction) }
     await #expect(throws: closed) { try await store.destroy() }
     await #expect(throws: closed) { _ = try await store.metadata("a", as: Int.self) }
     await #expect(throws: closed) {
@@ -57,7 +66,8 @@ import Testing
     let tried: Set<String> = [
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
       "makeContext", "outdatedStatistics", "updateStatistics", "vacuum", "destroy", "metadata", "readAndWait",
-      "writeAndWait", "insert", "upsert", "observe",
+      "writeAndWait", "insert", "upsert", "observe", "history", "historyToken", "purgeHistory", "lastChange",
+      "values", "undo",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])

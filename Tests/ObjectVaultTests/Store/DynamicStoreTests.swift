@@ -145,9 +145,9 @@ import Testing
       defer { connection.close() }
       try connection.executeScript(sql)
     }
-    for format in [2, 4] {
+    for format in [2, 5] {
       try change("UPDATE vault_meta SET value = \(format) WHERE key = 'format'")
-      await #expect(throws: StoreError.otherFormat(file: url.path, found: format, supported: 3)) {
+      await #expect(throws: StoreError.otherFormat(file: url.path, found: format, supported: 4)) {
         try await Store.open(at: url, key: testKey)
       }
     }

@@ -34,6 +34,8 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case noFreePages
     /// The record of a step has changed.
     case newRecord
+    /// Only one transaction is left in the history.
+    case purgedHistory
     /// There is a store of this name with the rows of the first file.
     case adopted(String)
   }
@@ -96,6 +98,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       on: "plain.db", effect: .adopted("new.store")),
     .init("up @free.store -m %Steps --vacuum", on: "free.store", effect: .noFreePages),
     .init("repair @back.store 2 -m %Reworded --yes", on: "back.store", effect: .newRecord),
+    .init("log @recorded.store --purge --keep 1 --yes", on: "recorded.store", effect: .purgedHistory),
     .init(
       "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",
       effect: .newStore("new.store")),
@@ -120,6 +123,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .newStore, .adopted: (["was not created"], ["was created"])
       case .noFreePages: (["keeps its free pages"], ["has no free pages"])
       case .newRecord: (["is unchanged, and the store opens"], ["are recorded as their files are now"])
+      case .purgedHistory: (["is unchanged, and the store opens"], ["deleted from the history"])
       }
     return (own.0 + common, own.1)
   }

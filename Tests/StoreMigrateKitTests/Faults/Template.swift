@@ -92,6 +92,18 @@ enum Template {
     try await Store.create(at: URL(fileURLWithPath: back), key: .raw(key), migrations: .directory(steps))
     try Connection.open(back, key: .raw(key)).executeScript(
       "INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x')")
+    let recorded = folder.url.appendingPathComponent("recorded.store")
+    try await Store.create(
+      at: recorded, key: .raw(key),
+      migrations: try MigrationSet([
+        MigrationStep(
+          number: 1, name: "first", text: "create entity User history full {\n    attribute name string\n}")
+      ]))
+    let store = try await Store.open(at: recorded, key: .raw(key))
+    for name in [canary, "b", "c"] {
+      try await store.write { context in _ = try context.insert(entity: "User") { $0["name"] = name } }
+    }
+    store.close()
     let free = folder.path("free.store")
     try await Store.create(at: URL(fileURLWithPath: free), key: .raw(key), migrations: .directory(steps))
     let connection = try Connection.open(free, key: .raw(key))

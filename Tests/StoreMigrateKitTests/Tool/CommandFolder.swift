@@ -108,6 +108,7 @@ struct CommandFolder {
       ["squash", "--to", "2", "-m", folder.path("Squashed"), "--allow-released"])
     guard squashed.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     try await makeUndone(folder, key)
+    try await makeRecorded(folder, key)
     for (name, folderName) in [("new.store", "Steps"), ("old.store", "First"), ("moved.store", "Moved")] {
       try await Store.create(
         at: folder.url.appendingPathComponent(name), key: key,
@@ -160,6 +161,29 @@ struct CommandFolder {
     ] {
       try write(steps, to: name, in: folder)
       try add(text, to: "\(name)/\(file).migration")
+    }
+  }
+
+  /// A store with a history.
+  private static func makeRecorded(_ folder: TemporaryFolder, _ key: Key) async throws {
+    let url = folder.url.appendingPathComponent("recorded.store")
+    let steps = steps + ["set history of Note to full\nset history of Tag to full"]
+    try write(steps, to: "Recorded", in: folder)
+    try await Store.create(
+      at: url, key: key, migrations: .directory(folder.url.appendingPathComponent("Recorded")))
+    let store = try await Store.open(at: url, key: key)
+    defer { store.close() }
+    try await store.write { context in
+      (context.author, context.transactionName) = ("Ann", "First\u{1B}[31m note")
+      let note = try context.insert(entity: "Note") {
+        ($0["text"], $0["createdAt"]) = ("first", Date(timeIntervalSinceReferenceDate: 800_000_000))
+      }
+      try note.add(context.insert(entity: "Tag") { $0["name"] = "t" }, to: "tags")
+    }
+    try await store.write { try $0.fetch(entity: "Note").all().forEach { $0["text"] = "second" } }
+    try await store.write { context in
+      context.author = "Bob"
+      try context.fetch(entity: "Note").delete()
     }
   }
 

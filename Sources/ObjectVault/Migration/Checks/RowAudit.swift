@@ -185,8 +185,8 @@ extension TouchedColumns {
       rename(model.root(of: entity), column: name, to: nil)
     case .moved(let entity, let name, isToMany: true):
       rename(model.root(of: entity), column: RelationshipDescription.columnName(name), to: nil)
-    case .madeEntity, .made, .changed, .dropped, .moved, .mergedEntity, .madeIndex, .droppedIndex, .rawObject,
-      .parts, .rows:
+    case .madeEntity, .changedEntity, .made, .changed, .dropped, .moved, .mergedEntity, .madeIndex,
+      .droppedIndex, .rawObject, .parts, .rows:
       break
     }
   }

@@ -25,7 +25,8 @@ struct OperationLog {
   mutating func follow(_ operation: MigrationOperation) {
     switch operation.subject {
     case .madeEntity(let entity): add(operation, entity: entity.name)
-    case .droppedEntity(let name), .movedEntity(let name, _): add(operation, entity: name)
+    case .droppedEntity(let name), .movedEntity(let name, _), .changedEntity(let name):
+      add(operation, entity: name)
     case .renamedEntity(let name, let new):
       for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
       add(operation, entity: new)

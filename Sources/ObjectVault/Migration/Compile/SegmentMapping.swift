@@ -145,7 +145,7 @@ struct SegmentMapping {
     // An expression may read a view.
     case .rawObject: changesTables = true
     // These change no name.
-    case .changed, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
+    case .changed, .changedEntity, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
     // Their parts are recorded one by one.
     case .mergedEntity, .parts: break
     }

@@ -69,6 +69,7 @@ struct OperationProposer {
     }
     for (entity, former) in kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
+      if entity.history != former.history { add(.setHistory(entity.name, entity.history)) }
     }
     for object in new.rawObjects where present.rawObject(named: object.name) == nil {
       add(.createRawObject(object))

@@ -37,6 +37,11 @@ package enum SchemaDifference {
         "\(expected.name) \(inheritance(of: found)) in \(names.found) and \(inheritance(of: expected)) in \(names.expected)"
       )
     }
+    if expected.history != found.history {
+      lines.append(
+        "\(expected.name) \(history(of: found)) in \(names.found) and \(history(of: expected)) in "
+          + names.expected)
+    }
     let (ours, theirs) = (members(of: expected), members(of: found))
     for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
       lines.append(
@@ -65,6 +70,10 @@ package enum SchemaDifference {
 
   private static func inheritance(of entity: EntityDescription) -> String {
     entity.parent.map { "inherits from \($0)" } ?? "has no parent"
+  }
+
+  private static func history(of entity: EntityDescription) -> String {
+    "has \(entity.history.map { "the history \($0.rawValue)" } ?? "no history")"
   }
 
   private static func members(of entity: EntityDescription) -> [String: String] {

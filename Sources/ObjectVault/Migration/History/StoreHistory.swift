@@ -36,8 +36,8 @@ struct StoreHistory: Equatable {
   /// Refuses a file of a format that this release does not support.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
   func requireKnownFormat(file: String) throws {
-    guard format != FileFormat.current else { return }
-    throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.current)
+    guard !FileFormat.supported.contains(format) else { return }
+    throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.supported.upperBound)
   }
 
   /// Returns the error for a store that is newer than the available steps.

@@ -80,7 +80,7 @@ struct ExpectedState {
   private func storeState(of tables: OwnTables) throws -> StoreState? {
     let values = try tables.meta.values(
       of: [.format, .version, .generation, .minimumReader, .storeID, .modelHash, .storeState, .copies])
-    guard values[.format] == .integer(Int64(FileFormat.current)),
+    guard values[.format] == .integer(Int64(FileFormat.version(of: schema))),
       let version = Self.number(values[.version], upTo: Int64(Int32.max)),
       checksums == nil || Int64(checksums?.count ?? 0) == version,
       let generation = Self.number(values[.generation], upTo: Int64.max >> 1),

@@ -22,9 +22,8 @@ struct FormerNames {
     case .droppedEntity(let name): becomes(name, now: nil, since: step)
     case .mergedEntity(let name, let new): becomes(name, now: new, since: step)
     case .madeEntity(let entity): names[entity.name] = nil
-    case .movedEntity, .made, .dropped, .renamed, .changed, .moved, .madeIndex, .droppedIndex, .rawObject,
-      .parts,
-      .rows:
+    case .changedEntity, .movedEntity, .made, .dropped, .renamed, .changed, .moved, .madeIndex,
+      .droppedIndex, .rawObject, .parts, .rows:
       break
     }
   }

@@ -54,6 +54,10 @@ extension MigrationLine {
     DeleteRule(rawValue: try kind(["nullify", "cascade", "deny"])) ?? .nullify
   }
 
+  mutating func historyDetail() throws -> HistoryDetail {
+    HistoryDetail(rawValue: try kind(HistoryDetail.allCases.map(\.rawValue))) ?? .full
+  }
+
   /// Parses the type and options of an attribute.
   /// - Returns: The attribute, and the backfill value, if there is one.
   mutating func attribute(_ name: String) throws -> (AttributeDescription, filling: DefaultValue?) {

@@ -4,7 +4,7 @@
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
-  /// `create entity E { … }`, `create entity E : P { … }`
+  /// `create entity E { … }`, `create entity E : P history full { … }`
   case createEntity(EntityDescription)
   /// `drop entity E`
   case dropEntity(String)
@@ -12,6 +12,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case renameEntity(String, to: String)
   /// `set parent of E to P`, `to none`
   case setParent(String, to: String?)
+  /// `set history of E to full`, `to changes`, `to none`
+  case setHistory(String, HistoryDetail?)
   /// `add attribute E.a TYPE …`
   case addAttribute(String, AttributeDescription)
   /// `drop attribute E.a`

@@ -16,8 +16,8 @@ extension OperationSubject {
     case .renamed(let entity, let name, let new, _):
       try model.requireDeclared(entity, property: name)
       try model.requireFree(new, inHierarchyOf: entity)
-    case .madeEntity, .droppedEntity, .renamedEntity, .movedEntity, .mergedEntity, .madeIndex, .droppedIndex,
-      .rawObject, .parts, .rows:
+    case .madeEntity, .droppedEntity, .renamedEntity, .changedEntity, .movedEntity, .mergedEntity, .madeIndex,
+      .droppedIndex, .rawObject, .parts, .rows:
       break
     }
   }

@@ -13,6 +13,8 @@ enum OperationSubject {
   case dropped(String, String, isRelationship: Bool)
   case renamed(String, String, to: String, isRelationship: Bool)
   case changed(String, String)
+  /// An option of an entity, which concerns neither its table nor any name.
+  case changedEntity(String)
   /// A relationship whose links the operation stores in another place.
   case moved(String, String, isToMany: Bool)
   case madeIndex(String, [String])
@@ -49,8 +51,8 @@ enum OperationSubject {
     case .madeIndex(let entity, let names), .droppedIndex(let entity, let names):
       let owner = model.flattenedEntity(named: entity)
       return names.allSatisfy { owner?.attribute(named: $0) != nil }
-    case .madeEntity, .droppedEntity, .renamedEntity, .movedEntity, .mergedEntity, .moved, .rawObject, .parts,
-      .rows:
+    case .madeEntity, .droppedEntity, .renamedEntity, .changedEntity, .movedEntity, .mergedEntity, .moved,
+      .rawObject, .parts, .rows:
       return false
     }
   }

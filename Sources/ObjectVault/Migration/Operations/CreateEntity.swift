@@ -1,4 +1,4 @@
-// The operations `create entity E { … }` and `create entity E : P { … }`.
+// The operations `create entity E { … }`, `create entity E : P { … }` and `create entity E history full { … }`.
 
 struct CreateEntity: TableOperation {
   let entity: EntityDescription
@@ -10,6 +10,7 @@ struct CreateEntity: TableOperation {
       try head.expect("entity")
       var entity = EntityDescription(name: try head.name("the entity's name"))
       if head.take(":") { entity.parent = try head.name("the parent's name") }
+      if head.take("history") { entity.history = try head.historyDetail() }
       try head.expect("{")
       try head.end()
       try parser.members(of: "create entity \(entity.name)") { try $0.member(of: &entity) }
@@ -18,7 +19,8 @@ struct CreateEntity: TableOperation {
   ]
   var text: OperationText {
     .block(
-      "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")",
+      "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")"
+        + (entity.history.map { " history \($0.rawValue)" } ?? ""),
       lines: entity.memberLines.map { "    \($0)" })
   }
   var subject: OperationSubject { .madeEntity(entity) }

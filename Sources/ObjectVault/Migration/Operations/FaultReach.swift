@@ -44,7 +44,7 @@ struct FaultReach {
       contains(entity)
     // The subject does not show which entities these operations change.
     case .mergedEntity, .rawObject, .parts: true
-    case .rows: false
+    case .changedEntity, .rows: false
     }
   }
 

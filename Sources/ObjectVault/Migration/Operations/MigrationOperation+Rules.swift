@@ -8,6 +8,7 @@ extension MigrationOperation {
     case .dropEntity(let name): DropEntity(name: name)
     case .renameEntity(let name, let new): RenameEntity(name: name, new: new)
     case .setParent(let entity, let parent): SetParent(entity: entity, parent: parent)
+    case .setHistory(let entity, let detail): SetHistory(entity: entity, detail: detail)
     case .addAttribute(let entity, let attribute): AddAttribute(entity: entity, attribute: attribute)
     case .dropAttribute(let entity, let name): DropAttribute(entity: entity, name: name)
     case .renameAttribute(let entity, let name, let new):
@@ -53,9 +54,9 @@ extension MigrationOperation {
     DropIndex.self, DropRawObject.self, RenameEntity.self, RenameAttribute.self, RenameRelationship.self,
     AddAttribute.self, AddRelationship.self, AddIndex.self, Retype.self, EntityToRelationship.self,
     RelationshipToEntity.self, MakeRequired.self, MakeOptional.self, SetLazy.self, MakeMany.self,
-    MakeOne.self,
-    MakeOrdered.self, AttributeMove.self, EntityMerge.self, SetDeleteRule.self, SetParent.self,
-    SetDefault.self, SQLTransform.self, SwiftTransform.self, Seed.self, Require.self,
+    MakeOne.self, MakeOrdered.self, AttributeMove.self, EntityMerge.self, SetDeleteRule.self,
+    SetParent.self, SetHistory.self, SetDefault.self, SQLTransform.self, SwiftTransform.self, Seed.self,
+    Require.self,
   ]
 
   /// The forms that lines are parsed by, grouped by their first word.

@@ -162,9 +162,8 @@ package struct NameHistory: Sendable {
         moved(owner.name, property: relationship.name, mapping: mapping, in: model)
       }
     case .moved(let entity, let name, _): moved(entity, property: name, mapping: mapping, in: model)
-    case .madeEntity, .renamedEntity, .mergedEntity, .made, .dropped, .renamed, .changed, .madeIndex,
-      .droppedIndex,
-      .rawObject, .parts, .rows:
+    case .madeEntity, .renamedEntity, .changedEntity, .mergedEntity, .made, .dropped, .renamed, .changed,
+      .madeIndex, .droppedIndex, .rawObject, .parts, .rows:
       break
     }
   }

@@ -21,7 +21,7 @@ extension MigrationRunner {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }
     try write([
-      (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(version))),
+      (.format, .integer(Int64(FileFormat.version(of: model)))), (.version, .integer(Int64(version))),
       (.modelHash, .text(texts.meaningHash(of: model))), (.modelJSON, .text(texts.json(of: model))),
       (.physicalHash, .text(SchemaDifference.physicalHash(found))),
       (.minimumReader, .integer(Int64(minimumReader))), (.generation, .integer(generation)),
@@ -34,6 +34,7 @@ extension MigrationRunner {
     ])
     // Tables that were rebuilt have lost their statistics.
     if keepsStatistics { try TableStatistics(connection).refresh() }
+    try RecordedNames.update(connection, to: model, version: version)
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
   }

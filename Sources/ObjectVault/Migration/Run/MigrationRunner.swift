@@ -233,6 +233,9 @@ package struct MigrationRunner {
     do {
       try connection.savepoint {
         try run(compiled.parts, of: compiled.step, &audit)
+        try followHistory(
+          compiled, isRollback: isRollback,
+          version: isRollback ? compiled.step.number - 1 : compiled.step.number)
         try record(start)
       }
     } catch StoreError.idsExhausted(let entity) {

@@ -86,7 +86,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test(arguments: [(2, "Export the rows"), (4, "Update the program")])
+  @Test(arguments: [(2, "Export the rows"), (5, "Update the program")])
   func `a store of another format is refused with advice, and stays unchanged`(
     _ format: Int, _ remedy: String
   ) async throws {
@@ -95,7 +95,7 @@ import Testing
     connection.close()
     let before = try Data(contentsOf: lab.url)
     let isTold = { (error: any Error) in
-      guard case StoreError.otherFormat(_, found: format, supported: 3) = error else { return false }
+      guard case StoreError.otherFormat(_, found: format, supported: 4) = error else { return false }
       return "\(error)".contains(remedy)
     }
     let step = "add attribute Person.x int optional"

@@ -1,0 +1,160 @@
+// Values in a compact form of bytes, for records that the store keeps in blobs.
+//
+// A number is written in groups of 7 bits, the lowest first; the highest bit of a byte tells that another one
+// follows. Signed numbers are folded first: 0, -1, 1, -2 become 0, 1, 2, 3. A value begins with a tag:
+//   0  NULL
+//   1  an integer: a signed number
+//   2  a real: its 8 bytes, the lowest first
+//   3  a text: the number of its UTF-8 bytes, and the bytes
+//   4  a blob: the number of its bytes, and the bytes
+//   16 to 255  the integers 0 to 239
+
+internal import Foundation
+
+/// Writes numbers and values into bytes.
+package struct ByteWriter: Sendable {
+  /// What was written.
+  package private(set) var bytes: [UInt8] = []
+
+  package init() {}
+
+  /// Removes bytes from the beginning.
+  package mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+    let taken = bytes[..<count]
+    bytes = Array(bytes[count...])
+    return taken
+  }
+
+  /// Writes one byte.
+  @inline(__always) package mutating func put(byte: UInt8) { bytes.append(byte) }
+
+  /// Writes a number.
+  @inline(__always) package mutating func put(unsigned number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// Writes a signed number.
+  @inline(__always) package mutating func put(signed number: Int64) {
+    put(unsigned: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
+  }
+
+  private mutating func put(integer: Int64) {
+    if integer >= 0, integer < 240 { return bytes.append(UInt8(16 + integer)) }
+    bytes.append(1)
+    put(signed: integer)
+  }
+
+  private mutating func put(real: Double) {
+    bytes.append(2)
+    var bits = real.bitPattern
+    for _ in 0..<8 {
+      bytes.append(UInt8(truncatingIfNeeded: bits))
+      bits >>= 8
+    }
+  }
+
+  /// Writes a value.
+  package mutating func put(_ value: SQLValue) {
+    switch value {
+    case .null: bytes.append(0)
+    case .integer(let integer): put(integer: integer)
+    case .real(let real): put(real: real)
+    case .text(let text):
+      bytes.append(3)
+      put(unsigned: UInt64(text.utf8.count))
+      bytes.append(contentsOf: text.utf8)
+    case .blob(let data):
+      bytes.append(4)
+      put(unsigned: UInt64(data.count))
+      bytes.append(contentsOf: data)
+    }
+  }
+
+  /// Writes a value of a row; NULL if the row has none.
+  package mutating func put(_ cell: RowCell) {
+    if let integer = cell.int64 { return put(integer: integer) }
+    guard cell.hasBytes else {
+      if cell.tag == 2, let real = cell.double { return put(real: real) }
+      return bytes.append(0)
+    }
+    bytes.append(cell.tag)
+    // The caller retains the row, as for any use of a cell.
+    let content = unsafe cell.bytes
+    put(unsigned: UInt64(content.count))
+    unsafe bytes.append(contentsOf: content)
+  }
+}
+
+/// Reads what a ``ByteWriter`` has written.
+package struct ByteReader {
+  /// The bytes are not those that a writer writes.
+  package struct Malformed: Error {}
+
+  private let bytes: [UInt8]
+  private var position = 0
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Whether everything was read.
+  package var isAtEnd: Bool { position >= bytes.count }
+
+  /// Reads one byte.
+  package mutating func byte() throws(Malformed) -> UInt8 {
+    guard position < bytes.count else { throw Malformed() }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  /// Reads a number.
+  package mutating func unsigned() throws(Malformed) -> UInt64 {
+    var (number, shift): (UInt64, UInt64) = (0, 0)
+    while true {
+      let next = try byte()
+      guard shift < 63 || next <= 1 else { throw Malformed() }
+      number |= UInt64(next & 0x7F) << shift
+      if next < 0x80 { return number }
+      shift += 7
+    }
+  }
+
+  /// Reads a signed number.
+  package mutating func signed() throws(Malformed) -> Int64 {
+    let folded = try unsigned()
+    return Int64(bitPattern: (folded >> 1) ^ (0 &- (folded & 1)))
+  }
+
+  /// Reads a number that counts something: at most the number of bytes that are left.
+  package mutating func count() throws(Malformed) -> Int {
+    let number = try unsigned()
+    guard number <= UInt64(bytes.count - position) else { throw Malformed() }
+    return Int(number)
+  }
+
+  /// Reads a value.
+  package mutating func value() throws(Malformed) -> SQLValue {
+    switch try byte() {
+    case 0: return .null
+    case 1: return .integer(try signed())
+    case 2:
+      guard bytes.count - position >= 8 else { throw Malformed() }
+      defer { position += 8 }
+      let bits = bytes[position..<position + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      return .real(Double(bitPattern: bits))
+    case 3: return .text(String(decoding: try slice(), as: UTF8.self))
+    case 4: return .blob(Data(try slice()))
+    case let tag where tag >= 16: return .integer(Int64(tag) - 16)
+    default: throw Malformed()
+    }
+  }
+
+  private mutating func slice() throws(Malformed) -> ArraySlice<UInt8> {
+    let count = try count()
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+}

@@ -1,0 +1,43 @@
+// One transaction of a store's history, as a value.
+
+public import Foundation
+
+/// One transaction in the history of a store.
+///
+/// ```swift
+/// for transaction in try await store.history() {
+///   print(transaction.date, transaction.author ?? "?", transaction.changes)
+/// }
+/// ```
+public struct HistoryTransaction: Sendable, Hashable {
+  /// What made the changes.
+  public enum Kind: Sendable, Hashable {
+    /// A save of a program.
+    case changes
+    /// A migration step that ran; its changes are not recorded by object.
+    case step(Int)
+    /// A migration step that was rolled back.
+    case rollback(Int)
+  }
+
+  /// The position after this transaction.
+  public let token: HistoryToken
+  /// When it was committed, by the clock of the machine. Clocks may be set back: ``token`` gives the order.
+  public let date: Date
+  /// The author, from ``ObjectContext/author``.
+  public let author: String?
+  /// The name, from ``ObjectContext/transactionName``; for a step, its number and name.
+  public let name: String?
+  /// What made the changes.
+  public let kind: Kind
+  /// The version of the model: the number of steps that the store had run.
+  public let modelVersion: Int
+  /// The changes of entities with a history, or the part of them that a ``HistoryRequest`` asks for, under
+  /// the present names. An entity or property that a later step removed has the version of the model that
+  /// lacks it in its name: `title@5`. ``ChangeSet/changedBySQL`` names entities whose changes are unknown.
+  ///
+  /// An entity with ``HistoryDetail/changes`` has no old values, and no values of deleted objects.
+  public let changes: ChangeSet
+  /// Whether the old values of all changes are known, so that ``Store/undo(_:)`` can write them.
+  public let isReversible: Bool
+}

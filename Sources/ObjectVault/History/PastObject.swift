@@ -1,0 +1,97 @@
+// The state of an object at an earlier transaction, found by walking back through the history.
+
+internal import CipherSQLite
+
+/// An object on its way back in time.
+struct PastObject {
+  private let entity: EntityMapping
+  private let rowID: Int64
+  /// The values and the entity at the present place in time; nil while the object does not exist.
+  private var row: ChangeSet.Row?
+  /// The properties whose values have yet to be found in earlier transactions.
+  private var unknown: Set<String> = []
+
+  /// - Parameters:
+  ///   - entity: The root entity.
+  ///   - row: The object as it is now; nil if it does not exist.
+  init(_ entity: EntityMapping, _ rowID: Int64, _ row: ChangeSet.Row?) {
+    (self.entity, self.rowID, self.row) = (entity, rowID, row)
+  }
+
+  /// Returns the state after a transaction.
+  /// - Throws: ``StoreError/stateUnknown(entity:rowID:reason:)`` if the history does not contain it; what a
+  ///   reader throws.
+  func state(at token: HistoryToken, _ reader: HistoryReader) throws -> ChangeSet.Row? {
+    var past = self
+    // Gaps are those of whole entities, which a request for an object finds, too.
+    let object = TransactionDecoder.Filter(entities: Set(entity.branch.map(\.name)), rowID: rowID)
+    try reader.transactions(HistoryRequest().since(token).newestFirst(), object) { try past.undo($0) }
+    guard !past.unknown.isEmpty, past.row != nil else { return past.row }
+    try reader.transactions(HistoryRequest().through(token).newestFirst(), object) {
+      try past.fill(from: $0)
+    }
+    guard past.unknown.isEmpty else {
+      throw past.failure(
+        "the values of \(past.unknown.sorted().joined(separator: ", ")) are older than the history")
+    }
+    return past.row
+  }
+
+  private func failure(_ reason: String) -> StoreError {
+    .stateUnknown(entity: row?.entity ?? entity.name, rowID: rowID, reason: reason)
+  }
+
+  /// Checks that a transaction has recorded all its changes of the object.
+  private func requireKnown(_ transaction: HistoryTransaction) throws {
+    guard !transaction.changes.changedBySQL.isEmpty else { return }
+    throw failure(
+      "transaction \(transaction.token) changed \(transaction.changes.changedBySQL.joined(separator: ", ")) by "
+        + (transaction.kind == .changes ? "SQL or as a stream of bytes" : "a migration step"))
+  }
+
+  private mutating func undo(_ transaction: HistoryTransaction) throws -> Bool {
+    try requireKnown(transaction)
+    let changes = transaction.changes
+    if let deleted = changes.deleted.first {
+      row = deleted
+      // Without old values, not even nil is known.
+      unknown = transaction.isReversible ? [] : Set(stored(deleted.entity)).subtracting(deleted.values.keys)
+    }
+    if let update = changes.updated.first, let present = row {
+      var values = present.values
+      for name in update.properties {
+        if let old = update.old[name] {
+          values[name] = old.isNull ? nil : old
+          unknown.remove(name)
+        } else {
+          values[name] = nil
+          unknown.insert(name)
+        }
+      }
+      row = ChangeSet.Row(entity: present.entity, rowID: rowID, values: values)
+    }
+    if !changes.inserted.isEmpty { (row, unknown) = (nil, []) }
+    return true
+  }
+
+  private mutating func fill(from transaction: HistoryTransaction) throws -> Bool {
+    try requireKnown(transaction)
+    guard let present = row else { return false }
+    var values = present.values
+    let inserted = transaction.changes.inserted.first
+    for new in [transaction.changes.updated.first?.new, inserted?.values] {
+      for (name, value) in new ?? [:] where unknown.remove(name) != nil {
+        values[name] = value.isNull ? nil : value
+      }
+    }
+    if inserted != nil { unknown = [] }
+    row = ChangeSet.Row(entity: present.entity, rowID: rowID, values: values)
+    return !unknown.isEmpty
+  }
+
+  /// The properties that an entity stores.
+  private func stored(_ name: String) -> [String] {
+    let own = entity.branch.first { $0.name == name } ?? entity
+    return own.storedSlots.map { own.slots[$0].name }
+  }
+}

@@ -1,0 +1,128 @@
+// The history of a store: reading it, undoing its transactions, purging it.
+
+internal import CipherSQLite
+
+extension Store {
+  // MARK: Reading
+
+  /// Returns the transactions of the store's history after a token, the oldest first.
+  ///
+  /// ```swift
+  /// let seen = try await store.historyToken()
+  /// // Later, perhaps in another launch of the app:
+  /// for transaction in try await store.history(since: seen) {
+  ///   print(transaction.token, transaction.author ?? "?", transaction.changes)
+  /// }
+  /// ```
+  ///
+  /// The history is in the file: it has the commits of all processes and of all stores that were opened with
+  /// the file. See <doc:history>. All transactions are in memory at once; use a
+  /// ``HistoryRequest/limit(_:)`` for a long history.
+  /// - Parameter token: The position; nil for the beginning of what is kept.
+  /// - Returns: The transactions with changes of entities that have a history, and the migration steps.
+  /// - Throws: As ``history(_:)``.
+  public func history(since token: HistoryToken?) async throws -> [HistoryTransaction] {
+    try await history(HistoryRequest().since(token))
+  }
+
+  /// Returns a part of the store's history.
+  /// - Parameter request: Which part; the whole history by default.
+  /// - Returns: The transactions.
+  /// - Throws: ``StoreError/noHistory(entity:)``; ``StoreError/historyPurged(file:through:)`` and
+  ///   ``StoreError/historyDiffers(file:)`` for tokens that no longer have a place in the history;
+  ///   ``StoreError/noEntity(name:similar:)``, ``StoreError/noProperty(entity:property:similar:)``;
+  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)``, ``SQLError``.
+  public func history(_ request: HistoryRequest = HistoryRequest()) async throws -> [HistoryTransaction] {
+    try await read { try $0.history(request) }
+  }
+
+  /// The position after the last transaction of the history: where a reader begins that has read all
+  /// objects.
+  /// - Throws: ``StoreError/noHistory(entity:)``, ``SQLError``.
+  public func historyToken() async throws -> HistoryToken { try await read { try $0.historyToken() } }
+
+  /// Returns the last transaction that changed a property of an object: who changed it, and when.
+  ///
+  /// ```swift
+  /// if let last = try await store.lastChange(of: note.id, property: "title") {
+  ///   print("by", last.author ?? "?", "at", last.date)
+  /// }
+  /// ```
+  /// - Parameters:
+  ///   - id: The object.
+  ///   - property: The name of an attribute or a relationship; nil for any change of the object.
+  /// - Returns: The transaction; nil if the history has none.
+  /// - Throws: As ``history(_:)``.
+  public func lastChange(
+    of id: ObjectID<some ManagedObject>, property: String? = nil
+  ) async throws -> HistoryTransaction? {
+    var request = HistoryRequest().of(id).newestFirst().limit(1)
+    request.property = property
+    request.skipsSteps = true
+    return try await history(request).first
+  }
+
+  /// Returns the attributes and to-ones that an object had after a transaction of the history.
+  /// - Parameters:
+  ///   - id: The object, which may be deleted meanwhile.
+  ///   - token: The position after the transaction.
+  /// - Returns: The values, under the present names of the properties; nil if the object did not exist.
+  ///   A property that a later step added has its present value.
+  /// - Throws: ``StoreError/stateUnknown(entity:rowID:reason:)`` if SQL or a migration step changed objects
+  ///   of the entity since then, or if the history does not go back far enough; otherwise as
+  ///   ``history(_:)``.
+  public func values(
+    of id: ObjectID<some ManagedObject>, at token: HistoryToken
+  ) async throws -> ChangeSet.Row? {
+    try await read { try $0.values(of: id, at: token) }
+  }
+
+  // MARK: Undo
+
+  /// Undoes a transaction of the history, or the part of it that a ``HistoryRequest`` has found, also in
+  /// another launch of the app. The undo is a transaction of the history, too.
+  ///
+  /// Later changes of other objects and properties stay.
+  /// - Parameters:
+  ///   - transaction: The transaction.
+  ///   - author: The author of the undo.
+  /// - Throws: ``StoreError/notReversible(transaction:reason:)`` if the history does not have the old values;
+  ///   ``StoreError/changesDoNotFit(entity:rowID:properties:)`` with an object that was changed again since
+  ///   then; otherwise as ``apply(_:)``. Nothing is written then.
+  public func undo(_ transaction: HistoryTransaction, author: String? = nil) async throws {
+    guard transaction.isReversible else {
+      let reason =
+        transaction.kind == .changes
+        ? "the history does not have the old values of all its changes" : "it is a migration step"
+      throw StoreError.notReversible(transaction: transaction.token.sequence, reason: reason)
+    }
+    var inverse = transaction.changes.inverse
+    (inverse.author, inverse.name) = (author, transaction.name.map { "Undo \($0)" } ?? "Undo")
+    try await apply(inverse)
+  }
+
+  // MARK: Purging
+
+  /// Deletes the oldest transactions of the history.
+  ///
+  /// ```swift
+  /// try await store.purgeHistory(.before(.now - 90 * 86_400))
+  /// ```
+  ///
+  /// A reader whose token is older gets ``StoreError/historyPurged(file:through:)``. The file keeps its
+  /// size, and uses the space again; ``vacuum(progress:)`` makes it smaller.
+  /// - Parameter extent: What is deleted, or what stays.
+  /// - Returns: The number of deleted transactions.
+  /// - Throws: ``StoreError/noHistory(entity:)``, ``StoreError/historyDiffers(file:)``; ``SQLError``.
+  @discardableResult
+  public func purgeHistory(_ extent: HistoryPurge) async throws -> Int {
+    let core = core
+    return try await pool.write { connection in
+      try core.beginWriting(connection)
+      guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
+      return try reader.purge(extent)
+    } committed: {
+      core.reservedIDs.commit()
+    }
+  }
+}
