@@ -52,12 +52,12 @@ package struct RowPacker {
     return unsafe finish(writer)
   }
 
-  /// Packs consecutive columns of a row that is passed inside the engine.
+  /// Packs consecutive columns of a row that an SQL function receives (``TakenRow``).
   /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
     _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int, others: UInt8 = 0
   ) throws -> UnsafeRawPointer {
-    // A row is only passed if it has as many columns as its taker expects.
+    // A row is only passed if it has as many columns as its receiver expects.
     assert(firstColumn &+ slots.count <= row.columnCount)
     var writer = unsafe begin(slotCount)
     if slots.count < slotCount { unsafe memset(writer.start, Int32(others), writer.cells - writer.start) }
@@ -91,7 +91,7 @@ package struct RowPacker {
     return unsafe finish(writer)
   }
 
-  /// Packs any columns of a row that is passed inside the engine.
+  /// Packs any columns of a row that an SQL function receives (``TakenRow``).
   /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
     _ row: borrowing TakenRow, columns: [Int], slots: [Int], slotCount: Int, others: UInt8 = 0

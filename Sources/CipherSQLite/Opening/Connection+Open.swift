@@ -6,9 +6,9 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - path: The file.
-  ///   - key: A passphrase, a raw key, or the key in a key file. A passphrase is derived here, which
-  ///     takes some 20 to 100 ms, and up to five times as long if the file does not have the engine's own
-  ///     settings. A ``Key/provider(_:)`` must be resolved before.
+  ///   - key: A passphrase, a raw key, or the key in a key file. This call derives the key from a
+  ///     passphrase, which takes some 20 to 100 ms, and up to five times as long if the file does not have
+  ///     the engine's own settings. A ``Key/provider(_:)`` must be resolved before.
   ///   - configuration: Access, time-outs, cache.
   /// - Returns: The connection, to be used from one thread at a time.
   /// - Throws: ``SQLError``: it has a case for each possible problem with the file or the key.
@@ -45,11 +45,11 @@ extension Connection {
       let unlocked = try look.state(
         key, candidates, known: configuration.profile, isThorough: attempt > 0
       ).key(of: file)
-      // The lock of `look` is kept until the engine has its own lock, so that the file is not replaced in
-      // between: the engine would take the new file's journal for one of the old file, and roll it back.
-      // But where there is a journal, the engine may need an exclusive lock. A journal that appears later
-      // belongs to a commit that waits for our lock while the engine waits for its lock: `beforeWaiting`
-      // releases ours.
+      // The lock of `look` is kept until the engine has its own lock. Otherwise the file could be replaced
+      // in between: the engine would take the new file's journal for one of the old file, and roll it back.
+      // But if there is a journal now, the engine may need an exclusive lock, so the lock of `look` is
+      // released. A journal that appears later belongs to another connection's commit. That commit waits
+      // for the lock of `look`, and the engine waits for the commit. So `beforeWaiting` releases the lock.
       if FileStatus(file.journal) != nil { look.release() }
       let connection = try openOnce(
         file, unlocked: unlocked, configuration: configuration, beforeWaiting: look.release)

@@ -49,7 +49,8 @@ package final class JoinTable: Sendable {
   }
 
   /// Returns the name of a column of positions. It contains the entity and the relationship, because both
-  /// ends may have an order, even if both belong to one entity or their relationships have the same name.
+  /// ends may have an order, and their columns need different names. The ends may belong to one entity, or
+  /// their relationships may have the same name.
   private static func orderColumn(entity: String, relationship: String) -> String {
     "\(entity)_\(relationship)_position"
   }
@@ -158,8 +159,8 @@ extension Schema {
     )
   }
 
-  /// Returns whether the file stores the members of a to-many. In the middle of a step it does not if the
-  /// inverse does not exist yet.
+  /// Returns whether the file stores the members of a to-many. It does not if the inverse does not exist
+  /// yet, which occurs in the middle of a step.
   func hasMembers(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.hasColumn == true
   }

@@ -59,9 +59,9 @@ extension MigrationCompiler {
     }
   }
 
-  /// Returns the statements that delete the rows of dropped entities from a table that remains. First
-  /// they release these rows: references to them, by relationships to one of their ancestors, are
-  /// removed.
+  /// Returns the statements that delete the rows of dropped entities from a table that remains. The first
+  /// statements remove the references to these rows: a relationship to an ancestor of a dropped entity may
+  /// refer to them.
   func hierarchyRemovals() -> [PlannedStatement] {
     guard before.hasHierarchies else { return [] }
     let finals = Set(mapping.entities.values)

@@ -1,15 +1,15 @@
 // Maps columns after a segment to names or expressions before it. SegmentMapping+Questions has what
-// operations read from a segment, SegmentMapping+Requirements what they require of the rows.
+// operations read from a segment. SegmentMapping+Requirements has what operations require of the rows.
 
 internal import CipherSQLite
 
 /// Follows names through a segment: consecutive schema operations, without a data block between them,
 /// that are compiled together.
 ///
-/// A segment must have the effect of its operations one after another. So an operation that reads or
-/// changes a value which the segment only computes starts a new segment: see
-/// ``OperationRules/needsOwnSegment(after:in:)``. The subject of an operation determines how names change;
-/// ``OperationRules/fill(_:in:)`` states how values change.
+/// A segment must have the same effect as its operations, run one after another. But no column has the
+/// values that a segment computes before the segment has run. So an operation that reads or changes such
+/// a value starts a new segment: see ``OperationRules/needsOwnSegment(after:in:)``. The subject of an
+/// operation determines how names change; ``OperationRules/fill(_:in:)`` states how values change.
 struct SegmentMapping {
   /// Whether an operation has moved existing rows.
   private(set) var hasMovedRows = false
@@ -24,8 +24,8 @@ struct SegmentMapping {
   /// For each final entity: maps properties to SQL over the former columns, if a plain copy is not
   /// enough.
   private(set) var expressions: [String: [String: String]] = [:]
-  /// The columns that must have no NULL, or whose backfill needs an existing object, under the names
-  /// before the segment, which no later renaming changes.
+  /// The columns that must have no NULL, or whose backfill needs an existing object. They are listed under
+  /// their names before the segment, which no later renaming changes.
   private(set) var requiredColumns: [RequiredColumn] = []
   /// For dropped entities and properties: maps the names before the segment to the names at the drop.
   private(set) var dropped = DroppedNames()

@@ -15,7 +15,8 @@ struct TableRepair {
   let steps: [CompiledStep]
   var engine = Engine.current
 
-  /// Returns the remedies for the lines about missing and unexpected parts, in the order of the lines.
+  /// Returns a remedy for each line of the difference: for lines about missing parts and for lines about
+  /// unexpected parts. The remedies are in the order of the lines.
   func remedies(missing: [String], unexpected: [String]) -> (missing: [String], unexpected: [String]) {
     guard isRebuilt else {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
@@ -76,7 +77,8 @@ struct TableRepair {
       || surplus.contains { !engine.canDropColumn || isUsed($0.name) }
   }
 
-  /// Whether an index or the primary key keeps the engine from dropping a column alone.
+  /// Whether an index or the primary key contains a column, so that the engine cannot drop it without a
+  /// rebuild.
   private func isUsed(_ column: String) -> Bool {
     found.indexes.contains { $0.columns.contains(column) }
       || found.columns.contains { $0.name == column && $0.isPrimaryKey }
