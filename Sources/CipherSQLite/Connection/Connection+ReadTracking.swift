@@ -3,8 +3,8 @@
 private import CSQLCipher
 
 extension Connection {
-  /// Runs `body`, and returns which tables and columns the statements read that it prepares. Statements
-  /// that were cached before are prepared again.
+  /// Runs `body`, which prepares statements, and returns the tables and columns that these statements read.
+  /// Statements that were cached before are prepared again.
   ///
   /// An engine before SQLite 3.20 does not report a table of which only rows are counted: see
   /// ``noteRead(of:)`` and ``noteUnknownRead()``.

@@ -92,8 +92,8 @@ package protocol RowReceiver: AnyObject {
 package enum RowFunction: String, Sendable {
   /// The aggregate: for statements that are not sorted, and around queries with a sorted window.
   case take = "vault_take"
-  /// The scalar function, whose result is the number of the row: for statements that sort all rows, for a
-  /// window of rows that the engine reads in their order, and for one row by its id.
+  /// The scalar function, whose result is the number of the row. It is used for statements that sort all
+  /// rows, for a window of rows that the engine reads in sorted order, and for one row by its id.
   case place = "vault_place"
 
   /// The largest number of columns of a row: engines before SQLite 3.48 allow a function no more

@@ -73,8 +73,8 @@ struct PageAudit {
       let found = unsafe damagedPages(
         of: file, room, first: first, count: count, leavingOneCore: state == .underway)
       if state == .underway, let page = found.first {
-        // The pause grows while no page is completed: a reader in the way may delay the writing for
-        // seconds.
+        // The pause grows while no page is completed, because another reader of the file may delay the
+        // writing for seconds.
         pause = page == first ? min(pause * 2, 0.02) : 0.001
         first = page
         Thread.sleep(forTimeInterval: pause)

@@ -12,12 +12,12 @@ package struct SavePlan {
   /// The new and the changed objects that are written, by entity.
   package var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
-  /// The overlays of objects that lose a reference by this save, with nil in its place.
+  /// The overlays of objects that lose a reference by this save. They have nil instead of the reference.
   package var released: [ManagedObject: Overlay] = [:]
   /// The objects in `released` that had no change before.
   package var newlyChanged: [ManagedObject] = []
   package var links: [PlannedLink] = []
-  /// The new places of members, by relationship.
+  /// The new positions of members, by relationship.
   package var places: [PlannedPlaces] = []
   package var deletion: PlannedDeletion
   package var ids = PlannedIDs()
@@ -77,10 +77,10 @@ package struct PlannedLink {
   var ends: [SQLValue] { [.integer(source), .integer(target)] }
 }
 
-/// New places in one ordered relationship.
+/// New positions in one ordered relationship.
 package struct PlannedPlaces {
   package let relationship: RelationshipMapping
-  /// The members, each with its new place.
+  /// The members, each with its new position.
   package var members: [MemberPlace]
 }
 

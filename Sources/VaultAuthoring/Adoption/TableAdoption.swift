@@ -104,8 +104,8 @@ struct TableAdoption {
       })
     else { return false }
     if let steps = draft.steps {
-      // Only some files of a program may have a pair that lacks an end. So the steps decide for all of
-      // them: a table that the steps declare as an entity is not a join table.
+      // A program may have several files, and only some of them may have a row with NULL in this table. So
+      // the steps decide for all files: a table that the steps declare as an entity is not a join table.
       let name = AdoptionNames.entity(table.name).lowercased()
       let isAlone = content.tables.count { AdoptionNames.entity($0.name).lowercased() == name } == 1
       return !isAlone || !steps.entities.contains { $0.name.lowercased() == name }
@@ -125,7 +125,8 @@ struct TableAdoption {
       table.column(target) != nil,
       table.isUnique([target])
     else { return nil }
-    // With a binary comparison the engine does not use an index that has another collation.
+    // An index with an unavailable collation is sorted differently, so it must not be used for a search.
+    // With a binary comparison, the engine does not use it.
     let collation: SQL = table.isForeign(target) ? " COLLATE BINARY" : ""
     return """
       (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p

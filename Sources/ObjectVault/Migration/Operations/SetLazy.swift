@@ -23,7 +23,7 @@ struct SetLazy: TableOperation {
     try model.changeAttribute(of: entity, named: name) { $0.isLazy = isLazy }
   }
 
-  // Which values a column gets does not depend on its place.
+  // At most, the operation moves the column within the table. It neither reads nor changes values.
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
