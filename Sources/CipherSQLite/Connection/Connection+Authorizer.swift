@@ -54,7 +54,7 @@ extension Connection {
       authorizer = outer
       // If the connection was closed meanwhile, there is no handle left to reset.
       if let handle = unsafe self.handle {
-        // A statement that was prepared with `.ignore` keeps its NULLs.
+        // A statement that was prepared with the answer `.ignore` would still return NULL for the column.
         unsafe cache.removeAll()
         if outer == nil { unsafe sqlite3_set_authorizer(handle, nil, nil) }
       }

@@ -42,8 +42,8 @@ extension Connection {
   ///   - kind: When the lock is taken.
   ///   - body: The statements.
   /// - Returns: What `body` returns.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout; as ``commit()``,
-  ///   and then the transaction is rolled back; what `body` throws.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout; the errors of
+  ///   ``commit()``, after which the transaction is rolled back; what `body` throws.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {

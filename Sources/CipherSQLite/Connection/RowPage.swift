@@ -2,10 +2,10 @@
 
 /// Memory for the rows of many objects. It is freed when the last object releases it.
 @safe package final class RowPage {
-  // Allocated in init, freed in deinit. Each row's range has one writer at a time. At first this is the
-  // RowPacker that made the page, before the row is visible to any reader, or the RowDraft that took the
-  // range; until the draft is packed, only its owner reads the range. Later the writer is the one task
-  // that uses the row's object, which is also the only reader (RowDraft.put(_:into:)).
+  // Allocated in init, freed in deinit. Each row's range has one writer at a time. The first writer is the
+  // RowPacker that made the page, or the RowDraft that took the range. A RowPacker writes before any reader
+  // sees the row. Until a draft is packed, only its owner reads the range. Later the one task that uses the
+  // row's object is the only writer and the only reader (RowDraft.put(_:into:)).
   let base: UnsafeMutableRawPointer
   package let capacity: Int
   // Unchecked exclusivity: a page is filled by one task, and this is never passed inout.

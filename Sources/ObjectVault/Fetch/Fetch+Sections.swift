@@ -28,9 +28,9 @@ extension Fetch {
   ///
   /// The list is in the order of the property, and within a section in that of the fetch. Sections are in
   /// ascending order, unless the first sort key of the fetch is the property: then they are in its order.
-  /// If this sort ignores case, sections whose keys differ in case only follow each other in the list,
-  /// although the fetch mixes their objects. One
-  /// query finds all sections. nil is a value. The fetch's limit and offset are ignored.
+  /// If this sort ignores case, the fetch mixes objects whose keys differ only in case. In the list, each
+  /// such key has a section of its own, one after another. nil is a key like any other. One query finds all
+  /// sections. The fetch's limit and offset are ignored.
   /// - Parameter path: The property. For a to-one use the id of its object: `\.owner?.id`.
   /// - Returns: The sections.
   /// - Throws: The errors of `values(_:)`.
@@ -56,7 +56,7 @@ extension Fetch {
     for (index, row) in rows.enumerated() {
       keys.takeValue(row[0])
       var value = PredicateValue(type: row[0].isNull ? nil : columns.types[0], stored: row[0])
-      // A new object is found by the number that stands for its id.
+      // A reference to a new object is compared by the number that stands for the object's id (IDOrder).
       if columns.areIDs[0], let id = row[0].int64 { value.stored = .integer(IDOrder.rank(id)) }
       let count = Int(row[1].int64 ?? 0)
       sections.append(

@@ -2,7 +2,7 @@
 
 internal import CipherSQLite
 
-/// The objects that a request has found, in their order, by what is kept of each.
+/// The objects that a request has found, in its order. Each has an id, a version, sort keys and a value.
 struct LiveList<Value: Sendable>: Sendable {
   struct Entry: Sendable {
     let id: Int64
@@ -17,7 +17,7 @@ struct LiveList<Value: Sendable>: Sendable {
   private(set) var keys: [[SQLValue]] = []
   private(set) var values: [Value] = []
 
-  /// Whether nothing but the rows of the objects themselves was read for any of them. If not, an object may
+  /// Whether only the rows of the objects themselves were read. If other rows were read, an object may
   /// differ although its own row is unchanged.
   var isAlone = true
 
@@ -50,7 +50,7 @@ struct LiveList<Value: Sendable>: Sendable {
   /// Returns the list with other entries for some objects, and the difference from this one.
   /// - Parameters:
   ///   - changed: The ids of the objects, ascending.
-  ///   - found: What is read of those that are found now, in their order.
+  ///   - found: The new entries of those objects that the request still finds, in its order.
   ///   - limit: The highest number of objects.
   /// - Returns: nil if objects that are not in the list may have moved into its window.
   func replacing(
@@ -77,7 +77,8 @@ struct LiveList<Value: Sendable>: Sendable {
     }
     guard let limit else { return (list, list.difference(from: self, removed: removed, added: added)) }
     if count == limit, let last = keys.last {
-      // Objects after the former end are unknown: one of them may come before what was found there.
+      // The former list was full, and the objects after its end are unknown. Such an object may come before
+      // an entry that is now after the former end, so these entries are removed.
       while let keys = list.keys.last, order.compare(keys, with: last) > 0 { list.removeLast() }
       guard list.count >= limit else { return nil }
     }

@@ -34,7 +34,7 @@ struct JSONPath: Hashable {
     return (try? encoder.encode(Array(names))).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
   }
 
-  /// Returns the name of a key that may be any text.
+  /// Returns the name in a path for a key. The key may be any text.
   static func name(ofKey key: String) -> String { Schema.isIdentifier(key) ? key : "['\(key)']" }
 
   private static func steps(_ name: String) -> [Step] {

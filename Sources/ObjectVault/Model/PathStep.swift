@@ -1,6 +1,5 @@
-// The names in a path: a property, one element of an ordered to-many, the same object as a child entity, or
-// the type of a part of JSON. All but a property are written with characters that no property's name can
-// have.
+// The names in a path: a property, one element of an ordered to-many, a cast to a subentity, or the type of
+// a part of JSON. All but a property are written with characters that no property's name can have.
 
 internal import CipherSQLite
 

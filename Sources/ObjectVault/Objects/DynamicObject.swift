@@ -1,5 +1,5 @@
-// Objects of entities without a Swift class in this program. They have the rows, overlays and rules of
-// other objects; their properties are accessed by names: attributes in ManagedObject+Names, relationships in
+// Objects of entities without a Swift class in this program. They have rows, overlays and rules like other
+// objects. Their properties are accessed by names: attributes in ManagedObject+Names, relationships in
 // DynamicObject+Relationships.
 
 internal import CipherSQLite

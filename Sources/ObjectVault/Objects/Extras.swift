@@ -81,7 +81,7 @@ final class Draft {
     let slot: Int
     /// At most one object for a to-one.
     var objects: [ManagedObject]
-    /// The objects of a to-many to which single ones are added.
+    /// The identities of `objects`, so that `add` drops duplicates without a search.
     var known: Set<ObjectIdentifier>
   }
 
@@ -93,7 +93,7 @@ final class Draft {
     set {
       let former = related
       related = related.filter { $0.slot != slot }
-      // Without a value, the relationship is what its inverse sets.
+      // A relationship without a value has no entry here: its inverse may set it.
       if !newValue.isEmpty {
         related.append(
           Related(slot: slot, objects: newValue, known: Set(newValue.map(ObjectIdentifier.init))))
@@ -367,8 +367,8 @@ package final class ToManyState {
     typed = nil
   }
 
-  /// Adds a member that the store has. In an order only the store has its place: the members are read
-  /// again, unless they have changes.
+  /// Adds a member that the store has. If the members have an order, only the store has the place of the
+  /// new one. Then the members are discarded and read again, unless they have changes.
   func adopt(member object: ManagedObject) {
     mergeNews()
     guard knownMembers?.contains(object) == false, !removed.contains(object) else { return }

@@ -1,6 +1,6 @@
 // Preflight checks of existing rows. They run first and report numbers of rows, while the engine would
-// report only a failed constraint. This file also has the high-water marks of ids, which follow
-// renamings.
+// report only a failed constraint. This file also has the statement that adjusts the high-water marks of
+// ids after renamings.
 
 internal import CipherSQLite
 
@@ -118,8 +118,8 @@ extension MigrationCompiler {
       rule: .unique, entity: entity, properties: properties)
   }
 
-  /// Returns the query for a plan, on the table before the segment; nil if the segment computes the
-  /// values or moves rows.
+  /// Returns the query by which a plan counts repeated values, on the table before the segment; nil if the
+  /// segment computes the values or moves rows.
   private func repeatedValuesQuestion(
     _ index: TableInfo.Index, of former: TableInfo, _ kept: [String: String]
   ) -> RowCheck.Question? {
@@ -128,7 +128,7 @@ extension MigrationCompiler {
     return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
-  /// Returns the query for a plan about new columns with a default. All rows get equal values, so the
+  /// Returns the query by which a plan checks new columns with a default. All rows get equal values, so the
   /// query counts the rows if there is more than one. Nil for a new entity, or if the segment moves rows.
   private func sharedDefaultQuestion(_ entity: String) -> RowCheck.Question? {
     guard keepsRowsInTables, let former = mapping.entities[entity] else { return nil }
@@ -283,8 +283,8 @@ extension MigrationCompiler {
   }
 
   /// Returns the statement that adjusts the high-water marks of renamed entities. A new name gets the
-  /// larger one of both marks, and no mark is ever removed. So no id is issued again that was issued
-  /// under any name, even under that of a dropped entity.
+  /// larger of two marks: its own, if it has one, and that of the former name. No mark is ever removed. So
+  /// an id that was issued under any name is never issued again, even if its entity was dropped.
   func highWaterMarks() -> [PlannedStatement] {
     var renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
       .map { (key: $0.key, value: $0.value) }

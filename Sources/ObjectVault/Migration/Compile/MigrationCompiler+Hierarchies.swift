@@ -179,7 +179,7 @@ struct ReferenceCleanup {
     let column = SQLName(relationship.columnName)
     let owner = model.place(of: entity.name)
     var condition: SQL = "\(column) IN (\(rows))"
-    // Rows that are released as well will have no such reference, so they are not checked.
+    // Excludes rows that are themselves released: they lose this relationship anyway.
     if owner.table == gone.first.map(model.root(of:)),
       let going = EntityPlace(table: owner.table, entities: gone).condition()
     {

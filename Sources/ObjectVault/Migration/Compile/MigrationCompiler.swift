@@ -1,10 +1,10 @@
 // Compiles schema operations to statements for the present engine. It takes two models and opens no file.
 //
-// All changes of a table in one segment of operations are made together: by ALTER if this engine can,
-// else by one rebuild. A rebuild never renames the old table, and the new table's foreign keys have the
-// final table names from the start: simpler procedures, such as renaming the old table first, break
-// references on one of the engines. Preflight checks of rows are in MigrationCompiler+Checks, raw objects
-// in MigrationCompiler+RawObjects.
+// A segment is a sequence of operations without a data block between them (see SegmentMapping). All changes
+// that it makes to a table are made together: by ALTER if this engine can, else by one rebuild. A rebuild
+// never renames the old table, and the new table's foreign keys have the final table names from the start:
+// simpler procedures, such as renaming the old table first, break references on one of the engines.
+// Preflight checks of rows are in MigrationCompiler+Checks, raw objects in MigrationCompiler+RawObjects.
 
 internal import CipherSQLite
 

@@ -58,7 +58,7 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// Refuses a name that a property has already, and one property too many.
+  /// Throws if a property has this name already, or if the entity has the maximum number of properties.
   func requireFree(_ name: String) throws(ModelError) {
     // Models between operations may exceed the limits of a final model. This limit bounds the time,
     // because each added name is compared with all others.
