@@ -22,10 +22,10 @@ struct OpenRetry {
 
   /// Runs `body`, and repeats it while other processes change or replace the file. `body` receives the
   /// number of earlier attempts, so that it can leave slow checks to the second attempt.
-  /// - Throws: What `body` throws: at once, for an error that no other process can have caused; otherwise
-  ///   when `body` has thrown the same error twice on the same state of the file, or, for an error about
-  ///   the key, twice on the same file. ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that
-  ///   keeps changing.
+  /// - Throws: What `body` throws. An error that no other process can have caused is thrown at once. An
+  ///   error about the key is thrown when `body` has thrown it twice on the same file. Any other error is
+  ///   thrown when `body` has thrown it twice on the same state of the file.
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` is thrown for a file that keeps changing.
   func run<Result>(_ body: (_ attempt: Int) throws -> Result) throws -> Result {
     let deadline = Deadline(seconds)
     var former: (error: SQLError, mark: FileFingerprint)?
@@ -51,9 +51,9 @@ struct OpenRetry {
 }
 
 extension SQLError {
-  /// Whether the error is about the key, the settings or the existence of the file, which do not change
-  /// when the file is written to: they change in one step, by the commit of a rekey or by creating or
-  /// replacing the file.
+  /// Whether the error is about the key, the settings or the existence of the file. Ordinary writes do not
+  /// change these. They change in one step: by the commit of a rekey, or when the file is created or
+  /// replaced.
   fileprivate var isAboutKey: Bool {
     switch self {
     case .wrongKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch, .notFound: true

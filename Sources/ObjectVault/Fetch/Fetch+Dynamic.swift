@@ -22,8 +22,8 @@ extension ObjectContext {
 }
 
 extension Fetch where Object == DynamicObject {
-  /// Returns the ids of the objects, in the order of a sorted fetch. No objects are made, unless pending
-  /// changes affect the fetch.
+  /// Returns the ids of the objects, in the order of the fetch if it is sorted. No objects are made, unless
+  /// pending changes affect the fetch.
   ///
   /// Each id contains the object's own entity: if the fetched entity has subentities, a second statement
   /// reads the entities.

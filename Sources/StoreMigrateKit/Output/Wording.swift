@@ -38,12 +38,13 @@ func changed(
 /// The end of a sentence about a version that another process brought the store to while this one waited.
 let meanwhile = ": another process migrated it in the meantime."
 
-/// Returns what another process did to a store that this one migrated; nil when it did nothing.
+/// Returns a text about the steps of other processes on a store, before and during the run of this process;
+/// nil if there are none.
 /// - Parameters:
 ///   - planned: The version when this process made its plan.
 ///   - from: The version when its run began.
-///   - others: The steps of other processes between those that this one committed separately, with a verb
-///     for them.
+///   - others: The steps that other processes ran between the steps of this run, and the verb for them,
+///     such as "ran".
 func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [String])) -> String? {
   let before =
     from == planned ? [] : ["Before this run, another process migrated the store to version \(from)."]

@@ -127,9 +127,9 @@ extension StoreMigrate {
     } else if let aftermath = interruption?.aftermath,
       [.failed, .noSpace].contains(code) || aftermath.hasParts
     {
-      // The disk may have failed before or after the last step, or each step was committed separately.
-      // The state is added on a new line when the message ends with a command line, which must stay
-      // usable as it is.
+      // The state of the store is added, because the error does not show it: the disk may have failed
+      // before or after the last step, or each step was committed separately. The state is on a new line
+      // when the message ends with a command line, which must stay usable as it is.
       let endsWithLine = message.split(separator: "\n").last?.hasPrefix("    ") == true
       message += (endsWithLine ? "\n" : [".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
     }

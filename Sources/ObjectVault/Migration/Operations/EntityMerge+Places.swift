@@ -213,8 +213,8 @@ struct MergeMapping {
   private mutating func mapLinks(
     _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) {
-    // If both the relationship and its inverse belong to the source, and map to one pair, their links are
-    // copied once.
+    // The relationship and its inverse may both belong to the source. If they map to a relationship of the
+    // destination and its inverse, their links are copied once.
     if relationship.destination == source.name, let back = inverse(of: relationship),
       back.name < relationship.name, let place = names[back.name], place == inverse(of: new)?.name
     {
