@@ -138,7 +138,8 @@ import Testing
   /// The headings, in the order of the page. A heading that an operation has and the page lacks fails the
   /// test above.
   static let headings = [
-    "create entity", "drop entity", "rename entity", "set parent", "add attribute", "drop attribute",
+    "create entity", "drop entity", "rename entity", "set parent", "set history", "add attribute",
+    "drop attribute",
     "rename attribute",
     "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
     "make relationship an entity", "transform swift", "make required", "make optional", "make lazy",

@@ -34,6 +34,7 @@ do {
       }
       acknowledge("saved")
     }
+  case "save-recorded": try await saveRecorded(url)
   case "processors": acknowledge("\(usableProcessors())")
   case "migrate":
     acknowledge("begin")

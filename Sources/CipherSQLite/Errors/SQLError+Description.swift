@@ -37,8 +37,8 @@ extension SQLError: CustomStringConvertible {
     case .saltLength(let expected, let found):
       "A salt has exactly \(expected) bytes; this one has \(found)."
     case .saltMissing(let file):
-      "\(file): the header of this file is not encrypted, so its salt is not in the file. Give the key with "
-        + "its salt."
+      "\(file): the header of this file is not encrypted, so the file does not contain the salt of its "
+        + "key. Give the key together with the salt."
     case .keyFileDamaged(let file, let reason):
       "\(file): the key file cannot be used (\(reason)). If the file is damaged, replace it with "
         + "\(file).previous or with a copy."
@@ -96,7 +96,7 @@ extension SQLError: CustomStringConvertible {
     case .severalNames(let file, let count):
       "\(file): the file has \(count) names (hard links). A program that uses another name does not see what "
         + "is written under this one, and may overwrite it. Remove the other names (find -samefile lists "
-        + "them), or replace them with copies. The file can still be read."
+        + "them), or replace them with copies. Reading the file still works."
     case .ownerWouldChange(let file):
       "\(file): the new file cannot get the owner and the group of this one. "
         + "Run the program as the file's owner, or as root."
@@ -199,7 +199,8 @@ extension SQLError: CustomStringConvertible {
         + "only \(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
         + "(KeyFile.Unlock.allowing). Nothing was changed."
     case .notVerified(let file):
-      "\(file): stopped after the commit: the NEW key is in force, but not every page was read with it. "
+      "\(file): the check was stopped after the commit. The NEW key is in force, but not every page was read "
+        + "with it. "
         + "Verify every page of the file later."
     case .rekeyDamaged(let file, let pages):
       "\(file): the NEW key is in force, but \(Self.list(pages)) damaged or missing now. "

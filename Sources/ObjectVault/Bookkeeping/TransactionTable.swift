@@ -92,9 +92,8 @@ struct TransactionTable {
     var newestFirst = false
   }
 
-  /// Calls `body` with each head, and with the body of the transaction that it contains, until it returns
-  /// `false`.
-  func heads(_ selection: Selection, _ body: (Head, [UInt8]) throws -> Bool) throws {
+  /// Calls `body` with each head until it returns `false`; the second argument reads the transaction's body.
+  func heads(_ selection: Selection, _ body: (Head, () throws -> [UInt8]) throws -> Bool) throws {
     var sql: SQL = """
       SELECT id, parts, time, author, name, version, kind, body FROM vault_transactions
       WHERE id > \(selection.after) AND id <= \(selection.through) AND parts NOT NULL
@@ -110,7 +109,7 @@ struct TransactionTable {
           id: statement.int64(0), parts: statement.int64(1), time: statement.value(2).double ?? 0,
           author: statement.text(3), name: statement.text(4), version: statement.int64(5),
           kind: statement.int64(6))
-        guard try body(head, try self.body(of: head, own: statement.value(7))) else { return }
+        guard try body(head, { try self.body(of: head, own: statement.value(7)) }) else { return }
       }
     }
   }

@@ -198,10 +198,10 @@ struct BulkUpdate {
     }
   }
 
-  /// Returns the rows that will change, with their own entities and their values.
-  private func former(
-    _ connection: Connection
-  ) throws -> [(entity: EntityMapping, id: Int64, values: [SQLValue])] {
+  /// Calls `body` with each row that will change, with its own entity and its values.
+  private func forEachFormer(
+    _ connection: Connection, _ body: (FormerRow) throws -> Void
+  ) throws {
     let (text, bound) = condition
     let kind = entity.isInHierarchy ? ", \(EntityMapping.entityColumn)" : ""
     let names = columns.map(\.description).joined(separator: ", ")
@@ -210,10 +210,21 @@ struct BulkUpdate {
     let isInHierarchy = entity.isInHierarchy
     let owners = Dictionary(
       entity.branch.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    return try connection.query(sql: sql, bound) { row in
-      let owner = isInHierarchy ? row.value(count + 1).string.flatMap { owners[$0] } : nil
-      return (owner ?? entity, row.int64(0), (1...count).map { row.value($0) })
+    try connection.withStatement(sql: sql) { row in
+      try row.bind(SQLArguments(bound))
+      while try row.step() {
+        let owner = isInHierarchy ? row.value(count + 1).string.flatMap { owners[$0] } : nil
+        try body(
+          FormerRow(entity: owner ?? entity, id: row.int64(0), values: (1...count).map { row.value($0) }))
+      }
     }
+  }
+
+  /// A row that will change.
+  private struct FormerRow {
+    let entity: EntityMapping
+    let id: Int64
+    let values: [SQLValue]
   }
 
   /// Returns the new value of one of the properties.
@@ -233,10 +244,16 @@ struct BulkUpdate {
     _ connection: Connection, records: Bool, history: TransactionRecorder?, notesIDs: Bool
   ) throws -> BulkEffect {
     try checkSums(connection)
-    var history = history
-    let keepsHistory = history.map { recorder in entity.branch.contains { recorder.numbers.detail($0) != nil }
+    var effect = BulkEffect(updated: entity, record: records ? ChangeCollector() : nil, history: history)
+    let keepsHistory =
+      history.map { recorder in entity.branch.contains { recorder.numbers.detail($0) != nil } } ?? false
+    // Read before they change, and stored row by row, so that the rows are not in memory at once.
+    if records || keepsHistory {
+      try forEachFormer(connection) { row in
+        if notesIDs || records { effect.ids.append(row.id) }
+        try note(row, in: &effect, connection)
+      }
     }
-    let before = records || keepsHistory == true ? try former(connection) : []
     let (text, bound) = condition
     var settings: [String] = []
     var new: [SQLValue] = []
@@ -254,38 +271,33 @@ struct BulkUpdate {
     let sql =
       "UPDATE OR FAIL \(entity.table) SET \(settings.joined(separator: ", ")), "
       + "\(quoted(RowVersions.column)) = \(quoted(RowVersions.column)) + 1 WHERE \(text)"
-    var effect = BulkEffect(updated: entity, record: records ? ChangeCollector() : nil)
-    if notesIDs, before.isEmpty {
-      let rows = try connection.changedRows {
-        effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
-      }
-      effect.ids = rows.filter { $0.table == entity.root.name && $0.kind == .update }.map(\.rowID)
-    } else {
+    guard notesIDs, !records, !keepsHistory else {
+      effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
+      return effect
+    }
+    let rows = try connection.changedRows {
       effect.count = try connection.execute(sql: sql, SQLArguments(new + bound))
     }
-    guard !before.isEmpty else { return effect }
-    effect.ids = before.map(\.id)
-    let slots = values.map(\.slot)
-    let places = Dictionary(uniqueKeysWithValues: zip(slots, slots.indices))
-    for row in before {
-      history?.update(row.entity, id: row.id, slots: slots) { writer, slot in
-        writer.put(places[slot].map { row.values[$0] } ?? .null)
-      } new: { writer, slot in
-        writer.put(places[slot].map { self.new(at: $0, from: row.values[$0]) } ?? .null)
-      }
-      try history?.store(connection)
-    }
-    effect.history = history
-    guard records else { return effect }
-    for row in before {
-      var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
-      for (index, slot) in slots.enumerated() {
-        let name = entity.slots[slot].name
-        (old[name], new[name]) = (row.values[index], self.new(at: index, from: row.values[index]))
-      }
-      effect.record?.update(row.entity.name, rowID: row.id, old: old, new: new)
-    }
+    effect.ids = rows.filter { $0.table == entity.root.name && $0.kind == .update }.map(\.rowID)
     return effect
+  }
+
+  /// Records the change of a row for listeners and in the history.
+  private func note(_ row: FormerRow, in effect: inout BulkEffect, _ connection: Connection) throws {
+    let slots = values.map(\.slot)
+    var (old, new) = (row.values[...], row.values.indices.map { self.new(at: $0, from: row.values[$0]) }[...])
+    if effect.record != nil {
+      let names = slots.map { entity.slots[$0].name }
+      effect.record?.update(
+        row.entity.name, rowID: row.id, old: Dictionary(uniqueKeysWithValues: zip(names, old)),
+        new: Dictionary(uniqueKeysWithValues: zip(names, new)))
+    }
+    effect.history?.update(row.entity, id: row.id, slots: slots) { writer, _ in
+      writer.put(old.popFirst() ?? .null)
+    } new: { writer, _ in
+      writer.put(new.popFirst() ?? .null)
+    }
+    try effect.history?.store(connection)
   }
 }
 

@@ -68,6 +68,7 @@ extension ObjectContext {
       // Change sets and the history need the former values, also of attributes that were written without being read.
       try readLazyValues(of: pending.updated) { object, slot in
         object.state == .loaded && object.overlay?.changed.contains(slot) == true
+          && (records || object.entity?.description.history == .full)
       }
     }
     switch access {

@@ -44,8 +44,8 @@ extension HistoryConflict: CustomStringConvertible {
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
       "\(numbered(number)) \(name) ran with a text that differs from the one folded into "
         + "\(numbered(into)) \(intoName) (applied \(applied.prefix(11))…, folded "
-        + "\(found.prefix(11))…), and its file no longer exists. In version control, find the step files as "
-        + "they were before the fold, and record the step as it is in them (Store.repair)."
+        + "\(found.prefix(11))…), and its file no longer exists. Get the step files from before the "
+        + "fold from version control, and record the step with the text that it has there (Store.repair)."
     case .foldEdited(let number, let name, let difference):
       "The steps up to \(numbered(number)) \(name) were folded into it, but its file no longer makes the "
         + "model that they made: \(difference.joined(separator: "; ")). Undo the edit, and put the change "

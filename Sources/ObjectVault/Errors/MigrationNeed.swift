@@ -25,6 +25,6 @@ extension MigrationNeed: CustomStringConvertible {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
       + "(\(steps.joined(separator: ", "))), which write\(steps.count == 1 ? "s" : "") about "
       + "\(counted(rows, "row")). That is too much for opening it synchronously. Open the store "
-      + "asynchronously, which reports its progress and can be cancelled, and show that to the user."
+      + "asynchronously: that call reports its progress, which can be shown to the user, and can be cancelled."
   }
 }

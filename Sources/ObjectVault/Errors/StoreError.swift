@@ -306,11 +306,11 @@ extension StoreError: CustomStringConvertible {
         + "made by hand may contain each object once, only values of the right types, and no two objects "
         + "that use the same target of a one-to-one."
     case .changesNotRecorded(let entities):
-      "Nothing was applied: SQL has changed \(entities.joined(separator: ", ")) by execute(_:), and a change "
-        + "set does not contain what SQL changed. Run the same SQL on this store, or copy the file."
+      "Nothing was applied: execute(_:) has changed \(entities.joined(separator: ", ")), and a change set does "
+        + "not contain changes by SQL. Run the same SQL on this store, or copy the file."
     case .unsavedChanges:
       "The context has changes that are not saved, and a statement of SQL cannot see them. Save first. "
-        + "(rows(_:) reads the stored rows with includingPending: false.)"
+        + "To read the stored rows without saving, pass includingPending: false to rows(_:)."
     case .sqlRefused(let sql, let reason): "\(ended("This SQL \(reason)")) It was not run: \(shortened(sql))"
     case .hookFailed(let entity, let rowID, let hook, let reason):
       "Nothing was saved: \(entity.isEmpty ? "" : "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)"), ")"
@@ -334,11 +334,12 @@ extension StoreError: CustomStringConvertible {
     case .notUnique(let entity, let properties, let keys): Self.notUnique(entity, properties, keys: keys)
     case .keyRefused(let entity, let property, let row, let reason):
       (row.map { "Row \($0) (counted from 0) has no usable key: " } ?? "") + "\(entity).\(property) "
-        + ended(reason) + " An object is found by a value that its attribute can have, other than nil."
+        + ended(reason) + " A key is a value that the attribute can have, and not nil."
         + (row == nil ? "" : " Leave out rows without such a value, or insert them by insert(contentsOf:).")
     case .keyTaken(let entity, let properties, let holder, let rowID):
-      "\(holder) \(rowID < 0 ? "(new)" : "\(rowID)") has the value of \(properties.joined(separator: ", ")) "
-        + "by which an object of \(entity) was to be found or inserted. The value is unique among all "
+      "An object of \(entity) was to be found or inserted by its value of "
+        + "\(properties.joined(separator: ", ")), but \(holder) \(rowID < 0 ? "(new)" : "\(rowID)") already has "
+        + "that value. The value is unique among all "
         + "entities of the inheritance hierarchy. Use another value, delete that object, or name its entity."
     case .noResult(let entity):
       "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
@@ -354,8 +355,8 @@ extension StoreError: CustomStringConvertible {
         + "\(ended(legible(reason)))\(Self.unchanged)"
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
-      "\(file): another process migrated this store in the other direction: this run left it at version "
-        + "\(left), and it is at \(found) now. Run only one of the two processes at a time."
+      "\(file): another process migrated this store in the other direction. This run had reached version "
+        + "\(left), and the store is at version \(found) now. Run only one of the two processes at a time."
     case .lossNotAllowed(let step, let name, let losses, let emptied):
       "Step \(numbered(step)) \(name) permanently loses \(lossText(losses, emptied)), which its file does "
         + "not allow. If that is intended, add this line to the head of its file: allow: "
@@ -394,13 +395,13 @@ extension StoreError: CustomStringConvertible {
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): "
         + (lines.isEmpty
-          ? "the former name in .renamed(from:) is still in use, so the classes do not tell which model an "
+          ? "the former name in .renamed(from:) is still in use, so the classes do not determine which model an "
             + "existing store has: "
           : "the classes differ from the store's model, and this change cannot be made automatically: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Use step files: first those of the store, if there is one (Store.carriedSteps), then the new "
-            + "one."
+          ? " Use step files: the steps of the store, if it exists (Store.carriedSteps), followed by the new "
+            + "step."
           : " From now on, write the steps yourself: those of the store (Store.carriedSteps), and one with "
             + "these lines, "
             + "once you have reviewed them:\n" + lines.joined(separator: "\n"))

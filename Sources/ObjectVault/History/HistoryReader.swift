@@ -98,7 +98,7 @@ package struct HistoryReader {
     var left = request.maximum ?? Int.max
     guard left > 0 else { return }
     try table.heads(selection) { head, bytes in
-      let transaction = try self.transaction(head, bytes, filter)
+      let transaction = try self.transaction(head, bytes(), filter)
       // Steps are a part of the history of everything.
       guard !transaction.changes.isEmpty || head.kind != 0 && !request.skipsSteps else { return true }
       left -= 1
@@ -132,7 +132,7 @@ package struct HistoryReader {
   func findings() throws -> [String] {
     var findings: [String] = []
     try table.heads(.init()) { head, bytes in
-      do { _ = try transaction(head, bytes, .init()) } catch let error as StoreError {
+      do { _ = try transaction(head, bytes(), .init()) } catch let error as StoreError {
         findings.append("\(error)")
       }
       return findings.count < 8

@@ -40,7 +40,8 @@ public struct HistoryRequest: Sendable, Hashable {
   /// Asks for changes of the objects of an entity and its subentities, with their links and places.
   /// - Parameter entity: The entity's name.
   public func of(entity: String) -> Self { with { ($0.entity, $0.rowID) = (entity, nil) } }
-  /// Asks for changes of the objects of a class and its subclasses, with their links and places.
+  /// Asks for changes of the objects of a class and its subclasses, with their links and places. For links of
+  /// an inherited relationship, ask for the class that declares it, or for an object.
   public func of(_ type: (some ManagedObject).Type) -> Self { of(entity: String(describing: type)) }
   /// Asks for changes of one object, with its links and places.
   public func of(_ id: ObjectID<some ManagedObject>) -> Self {
@@ -89,11 +90,7 @@ extension HistoryRequest {
     }
     for other in model.entities {
       for relationship in other.relationships where relationship.isToMany {
-        guard let inverse = relationship.inverse,
-          let owner = model.entity(named: relationship.destination),
-          wanted.contains(owner.name)
-            || model.descendants(of: owner).contains(where: { wanted.contains($0.name) })
-        else { continue }
+        guard let inverse = relationship.inverse, wanted.contains(relationship.destination) else { continue }
         filter.inverses["\(other.name).\(relationship.name)"] = inverse
       }
     }
@@ -105,7 +102,7 @@ extension HistoryRequest {
     guard all.contains(where: { $0.propertyNames.contains(property) }) else {
       throw StoreError.noProperty(
         entity: entity ?? "", property: property,
-        similar: nearest(property, among: all.flatMap(\.propertyNames)))
+        similar: nearest(property, among: Set(all.flatMap(\.propertyNames)).sorted()))
     }
     for relationship in all.compactMap({ $0.relationship(named: property) }) {
       guard !relationship.hasColumn, !relationship.isOrdered, let inverse = relationship.inverse,

@@ -85,8 +85,8 @@ struct ConflictScreen {
       ]
     case .otherModel:
       [
-        "  Undo the edit, and put the change into a new step. `repair` cannot record the edit, because with it the",
-        "  model of the steps differs from that of the store.",
+        "  Undo the edit, and put the change into a new step. `repair` cannot record the edit, because the",
+        "  edited steps make a model that differs from the store's.",
       ]
     case .otherConflict(let conflict):
       [
@@ -170,7 +170,7 @@ struct NewerScreen {
       ]
     case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
       lines.append(
-        "  \(Self.update). The store cannot be rolled back instead, because of \(numbered(step)) \(name) "
+        "  \(Self.update). A rollback is not possible: step \(numbered(step)) \(name) cannot be undone "
           + "(\(brief(reason))).")
     default: lines.append("  \(Self.update).")
     }

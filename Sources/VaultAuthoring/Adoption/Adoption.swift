@@ -45,7 +45,7 @@ public struct Adoption: Sendable {
   let links: [AdoptedLinks]
 
   /// The end of an error text, if no table of a file matches the steps.
-  package static let needsOwnSteps = "For this file, write steps of its own into a new folder"
+  package static let needsOwnSteps = "Write steps for this file into a new folder"
 
   /// The first step of the store's migrations: `0001_adopted.migration`.
   public var step: MigrationStep {

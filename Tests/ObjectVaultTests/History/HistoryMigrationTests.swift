@@ -27,7 +27,9 @@ import Testing
   private func set(_ count: Int) throws -> MigrationSet {
     try MigrationSet(
       Self.texts.prefix(count).enumerated().map { index, text in
-        try MigrationStep(number: index + 1, name: "s\(index + 1)", text: text)
+        try MigrationStep(
+          number: index + 1, name: "s\(index + 1)",
+          text: "format: 1\n\(text.contains("[up]") ? "" : "[up]\n")\(text)")
       })
   }
 
@@ -70,7 +72,7 @@ import Testing
     #expect(renamed.map(\.kind) == [.changes, .step(2), .step(3)])
     #expect(renamed.map(\.name) == [nil, "0002 s2", "0003 s3"])
     // Neither step has changed values that were recorded.
-    #expect(renamed.allSatisfy(\.changes.changedBySQL.isEmpty))
+    #expect(renamed.allSatisfy { $0.changes.changedBySQL.isEmpty })
     try await up(to: 5)
     try await write { context in
       for page in try context.fetch(entity: "Page").all() { page["body"] = "new" }
@@ -140,8 +142,8 @@ import Testing
   @Test func `a program with the model before the history may not write past it`() async throws {
     let steps = try MigrationSet([
       MigrationStep(
-        number: 1, name: "one", text: "create entity Jotting {\n attribute text string default \"\"\n}"),
-      MigrationStep(number: 2, name: "two", text: "set history of Jotting to full"),
+        number: 1, name: "one", text: "[up]\ncreate entity Jotting {\n attribute text string default \"\"\n}"),
+      MigrationStep(number: 2, name: "two", text: "[up]\nset history of Jotting to full"),
     ])
     #expect(steps.steps[1].operations.map(\.description) == ["set history of Jotting to full"])
     let old = try MigrationSet(Array(steps.steps.prefix(1)))

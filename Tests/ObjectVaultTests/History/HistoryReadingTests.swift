@@ -99,7 +99,7 @@ import Testing
     }
     #expect(
       try await lines(HistoryRequest().of(ann)) == [
-        ["inserted Memo 1"], ["updated Memo 1: folder, title", "linked Memo 1.tags 1"],
+        ["inserted Memo 1"], ["updated Memo 1: folder, title", "linked MemoTag 1.memos 1"],
       ])
     #expect(try await lines(HistoryRequest().of(Letter.self)) == [["inserted Letter 3"]])
     #expect(try await lines(HistoryRequest().of(Memo.self).newestFirst().limit(2)).map(\.count) == [1, 4])
@@ -107,7 +107,7 @@ import Testing
       try await lines(HistoryRequest().of(bob).changing("title")) == [
         ["inserted Memo 2"], ["updated Memo 2: title"],
       ])
-    #expect(try await lines(HistoryRequest().of(ann).changing("tags")) == [["linked Memo 1.tags 1"]])
+    #expect(try await lines(HistoryRequest().of(ann).changing("tags")) == [["linked MemoTag 1.memos 1"]])
     #expect(try await store.history(HistoryRequest().by(author: "Bob")).map(\.author) == ["Bob"])
     #expect(try await lines(HistoryRequest().from(middle)) == [["updated Memo 2: title"]])
     #expect(try await lines(HistoryRequest().before(middle)).count == 3)
@@ -123,8 +123,9 @@ import Testing
       try await store.history(HistoryRequest().of(ann).changing("titel"))
     }
     let tag = ObjectID<MemoTag>(rowID: 1)
-    #expect(try await lines(HistoryRequest().of(tag)) == [["inserted MemoTag 1", "linked Memo 1.tags 1"]])
-    #expect(try await lines(HistoryRequest().of(tag).changing("memos")) == [["linked Memo 1.tags 1"]])
+    #expect(
+      try await lines(HistoryRequest().of(tag)) == [["inserted MemoTag 1", "linked MemoTag 1.memos 1"]])
+    #expect(try await lines(HistoryRequest().of(tag).changing("memos")) == [["linked MemoTag 1.memos 1"]])
     await #expect(
       throws: StoreError.propertyMisused(
         entity: "MemoFolder", property: "letters",
@@ -132,7 +133,7 @@ import Testing
     ) {
       try await store.history(HistoryRequest().of(MemoFolder.self).changing("letters"))
     }
-    await #expect(throws: StoreError.noEntity(name: "Mem", similar: ["Memo"])) {
+    await #expect(throws: StoreError.noEntity(name: "Mem", similar: ["Memo", "MemoTag", "MemoFolder"])) {
       try await store.history(HistoryRequest().of(entity: "Mem"))
     }
   }
@@ -176,7 +177,8 @@ import Testing
   @Test(arguments: HistoryDetail.allCases)
   func `the states of objects at each token equal those that were saved`(_ detail: HistoryDetail) async throws
   {
-    let store = try await TemporaryStore(memoModel(detail)).store
+    let temporary = try await TemporaryStore(memoModel(detail))
+    let store = temporary.store
     let seed = UInt64.random(in: 0...9999)
     var dice = Dice(seed)
     var states: [(token: HistoryToken, rows: [Int64: ChangeSet.Values])] = []

@@ -217,7 +217,8 @@ import Testing
   }
 
   @Test func `new values alone are recorded where only changes are kept`() async throws {
-    let store = try await TemporaryStore(memoModel(.changes)).store
+    let temporary = try await TemporaryStore(memoModel(.changes))
+    let store = temporary.store
     let context = store.makeContext()
     let memo = context.insert(Memo.self) { ($0.title, $0.pages) = ("a", 1) }
     try context.save()

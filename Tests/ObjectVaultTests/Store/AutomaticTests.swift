@@ -239,7 +239,7 @@ extension Automatic {
         guard case StoreError.notAutomatic(_, let reasons, []) = error else { return false }
         return reasons.count == 2 && reasons[0].contains("but the class has both")
           && "\(error)".contains(
-            "the classes do not tell which model an existing store has")
+            "the classes do not determine which model an existing store has")
           && !"\(error)".contains("differ from the store's model")
           && "\(error)".contains("Store.carriedSteps")
       }

@@ -97,7 +97,8 @@ enum Template {
       at: recorded, key: .raw(key),
       migrations: try MigrationSet([
         MigrationStep(
-          number: 1, name: "first", text: "create entity User history full {\n    attribute name string\n}")
+          number: 1, name: "first",
+          text: "[up]\ncreate entity User history full {\n    attribute name string\n}")
       ]))
     let store = try await Store.open(at: recorded, key: .raw(key))
     for name in [canary, "b", "c"] {
