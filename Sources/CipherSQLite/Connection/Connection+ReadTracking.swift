@@ -13,7 +13,7 @@ extension Connection {
     readRegion = ReadRegion()
     defer { readRegion = outer }
     let result = try withAuthorizer({ _ in .allow }) {
-      // Safe to read here: it is set above and only changed by additions.
+      // `readRegion` is not nil after `body`: it was set above, and `body` only adds to it.
       let result = try body()
       return (result, readRegion ?? ReadRegion())
     }

@@ -90,13 +90,14 @@ package protocol RowReceiver: AnyObject {
 
 /// The SQL functions that receive rows.
 package enum RowFunction: String, Sendable {
-  /// The aggregate: for statements that are not sorted, and around queries with a sorted window.
+  /// The aggregate: for statements without an order and a window. For a window of rows that the engine
+  /// has to sort, it is in a query around the sorted one.
   case take = "vault_take"
   /// The scalar function, whose result is the number of the row. It is used for statements that sort all
-  /// rows, for a window of rows that the engine reads in sorted order, and for one row by its id.
+  /// rows, for a window of rows that the engine need not sort, and for one row by its id.
   case place = "vault_place"
 
-  /// The largest number of columns of a row: engines before SQLite 3.48 allow a function no more
+  /// The largest number of columns of a row: engines before SQLite 3.48 allow a function at most 127
   /// arguments.
   package static let columnLimit = 127
 }
@@ -105,8 +106,8 @@ package enum RowFunction: String, Sendable {
 /// error that ended the statement. Used for one ``Connection/deliverRows(to:_:)``, or for several calls
 /// of ``Connection/deliverRows(by:_:)`` one after another.
 package final class RowDelivery {
-  // This object is not retained during the statement, and constant properties of it can be read without a
-  // retain for each row.
+  // These properties are read for each row. They are constants, because a constant property can be read
+  // without a retain. Nor is this object retained during the statement.
   let taker: any RowReceiver
   let columnCount: Int
   // Used only by the thread that runs the statement, and never passed inout.
@@ -200,7 +201,8 @@ private let placeRow: Callback = { context, count, values in
   }
 }
 
-/// Fails a call that does not come from a fetch: from SQL that a person wrote, or from the file's schema.
+/// Fails a call that is not part of a fetch. Such a call is in SQL that a person wrote, or in the file's
+/// schema.
 private func refuse(_ context: OpaquePointer?) {
   unsafe sqlite3_result_error(context, "only fetches may call vault_take and vault_place", -1)
 }

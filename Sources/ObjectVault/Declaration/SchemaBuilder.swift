@@ -22,7 +22,8 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   /// - Parameter type: The class.
   public init(_ type: Object.Type) {}
 
-  /// Declares that no two objects have the same values of some properties. nil equals no value.
+  /// Declares that no two objects have the same values of some properties. Two nils do not count as the
+  /// same value.
   /// - Parameter paths: The properties.
   /// - Returns: The entity with the constraint.
   public func unique(_ paths: PartialKeyPath<Object>...) -> Self {
@@ -62,8 +63,9 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   /// ```
   ///
   /// Proposed steps then rename the entity, instead of dropping one entity and creating another: in
-  /// `new --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. The
-  /// declaration applies while the steps have an entity with the former name and none with the new one.
+  /// `new --from-model`, in the lines of ``StoreError/schemaMismatch(differences:lines:)``, and with
+  /// ``Store/Migrations/automatic``. The declaration applies while the steps have an entity with the
+  /// former name and none with the new one.
   /// Once a step has renamed the entity, `lint` reports that the declaration should be removed.
   /// - Parameter name: The former name.
   /// - Returns: The entity with the former name.

@@ -19,12 +19,13 @@
 /// An array is read in its order, and an array that is written sets the order. Duplicates are dropped;
 /// the first occurrence wins, as in an `NSOrderedSet`; to exchange two members, use `swapAt`. Setting the
 /// inverse, as in `song.album = album`, appends the object. The order belongs to the relationship: moving
-/// a member does not change its version, and if two contexts move members, the later save wins.
+/// a member does not increase the version of the member's row, so it causes no conflict. If two contexts
+/// move members, the later save wins.
 ///
 /// Writing the whole property compares it with its former value, which takes time in proportion to the
 /// members. `append`, `insert(_:at:)` and `swapAt` write the whole property: appending ten thousand
-/// members one by one takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number
-/// of members: it takes some milliseconds for ten thousand.
+/// members one by one takes more than a second. The time of ``Persistable/add(_:to:)`` does not depend on
+/// the number of members: adding ten thousand members one by one takes some milliseconds.
 @propertyWrapper
 public struct ToMany<Members: RelatedMembers> {
   @usableFromInline let slot: UInt16

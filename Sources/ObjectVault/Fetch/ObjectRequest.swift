@@ -63,7 +63,7 @@ extension Persistable where Self: ManagedObject {
 }
 
 extension ObjectRequest: Hashable {
-  /// Returns whether both requests fetch the same, in the same order.
+  /// Returns whether both requests have equal conditions, in the same order, and otherwise equal parts.
   public static func == (one: ObjectRequest, other: ObjectRequest) -> Bool {
     let (a, b) = (one.parameters, other.parameters)
     return one.entityName == other.entityName && a.sort == b.sort && a.prefetch == b.prefetch

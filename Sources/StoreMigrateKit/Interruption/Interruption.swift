@@ -1,6 +1,7 @@
-// The reaction to signals. The first signal stops the run in order, however long that takes; a second one
-// ends the process. In both cases the tool prints the state of the files, which a `FileStateReport`
-// determines.
+// The reaction to signals. Before a run changes files, a signal ends the process. Once it changes files, the
+// first signal requests a stop: the run undoes or completes its change, however long that takes. A second
+// signal ends the process. In each case the tool prints the state of the files. If files were being changed,
+// a `FileStateReport` determines it.
 
 import CipherSQLite
 import Foundation
@@ -90,8 +91,8 @@ final class Interruption: Sendable {
   }
 
   /// What reports the state of the files, while they are being changed; nil before that, and after the
-  /// end of the run. Reading it does not end the run, so a signal can still end the process while the
-  /// report is made.
+  /// end of the run. Reading this property does not change the stage, so signals are still handled while
+  /// the report is made.
   var aftermath: (any FileStateReport)? {
     state.withLock { state in
       if case .changing(let aftermath) = state.stage { aftermath } else { nil }
@@ -141,7 +142,8 @@ final class Interruption: Sendable {
     // The final message is being printed, but it may be that no process reads it; so this waits two
     // seconds at most.
     if case .isOver = answer { sleep(2) }
-    // From here on, no change of a key is committed, and no new file gets its name.
+    // After the next two lines, no change of a key begins to commit, and no temporary file is renamed to
+    // its final name.
     let phase = gate.stop()
     Temporaries.removeAll()
     InspectionIndexes.removeAll()

@@ -1,5 +1,6 @@
-// Finds the operations of a segment that change a table: those on its entities, and those on the entities
-// and relationships at the other ends of its references.
+// Finds the operations that change a table, among those of a segment: operations that are compiled together
+// (see SegmentMapping). A table is changed by operations on its own entities, and by operations on the
+// entities and relationships at the other ends of its references.
 
 internal import CipherSQLite
 
@@ -10,8 +11,8 @@ extension MigrationCompiler {
     mapping.trail.operations(on: places(atOtherEndsOf: table), of: members(of: table))
   }
 
-  /// Returns the other ends of a table's to-ones, or both ends of its links, before and after the
-  /// segment.
+  /// Returns the other ends of the to-ones of an entity's table, or both ends of a join table. The result
+  /// has the ends before the segment and those after it.
   private func places(atOtherEndsOf table: TableInfo) -> Set<PropertyPlace> {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
@@ -52,8 +53,8 @@ extension MigrationCompiler {
     ] + (inverse.map { [PropertyPlace(entity: join.target, property: $0)] } ?? [])
   }
 
-  /// Translates a place from before the segment to the names in the operation log: the names at the end
-  /// of the segment, or for a dropped entity or property its names at the drop.
+  /// Translates a place from before the segment to the names in the operation log. These are the names at
+  /// the end of the segment. A dropped entity or property has the name that it had when it was dropped.
   private func final(_ place: PropertyPlace) -> PropertyPlace {
     let entity =
       mapping.entities.first { $0.value == place.entity }?.key
