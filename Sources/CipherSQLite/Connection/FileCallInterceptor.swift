@@ -1,6 +1,6 @@
-// Interception of the engine's writes and syncs to the files of a connection: a callback is notified before
-// each call and can make it fail. There are two uses: to stop a change of the key, which is not possible by
-// other means, and to test what remains after a disk failure.
+// Interception of the engine's writes and syncs to the files of a connection. A callback is notified before
+// each call, and after some of them, and can make the call fail. There are two uses: to stop a change of the
+// key, which is not possible by other means, and to test what remains after a disk failure.
 
 internal import CSQLCipher
 
@@ -154,8 +154,8 @@ private func watchedWrite(
   guard code == SQLITE_OK else { return code }
   watch.phase =
     isCommit ? (former == .commits ? .commits : .commitHeaderWritten) : isCommitPage ? .commits : former
-  // The callback does not let the call proceed: the page was written, but an error is reported, as disks
-  // can do.
+  // If the callback does not let the write of the commit page proceed, an error is reported although the
+  // page was written. Disks can do this, too.
   guard isCommitPage, watch.body(.commitWritten) != .proceeds else { return code }
   watch.phase = .writing
   return writeError

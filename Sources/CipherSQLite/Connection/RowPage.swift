@@ -17,8 +17,8 @@
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 16)
   }
 
-  /// Returns whether there is room for `count` bytes. The check is defined here because other modules cannot
-  /// see that accesses to `used` do not overlap.
+  /// Returns whether there is room for `count` bytes. Other modules call this function instead of reading
+  /// `used`. Only code of this module reads `used` without an exclusivity check.
   package func hasRoom(_ count: Int) -> Bool { capacity &- used >= count }
 
   /// Takes `count` bytes, for which there must be room, for one draft.

@@ -51,9 +51,9 @@ struct OpenRetry {
 }
 
 extension SQLError {
-  /// Whether the error is about the key, the settings or the existence of the file. Ordinary writes do not
-  /// change these. They change in one step: by the commit of a rekey, or when the file is created or
-  /// replaced.
+  /// Whether the error is about the key, the cipher settings or the existence of the file. Ordinary writes
+  /// do not change these. The commit of a rekey changes them in one step, and so does creating or replacing
+  /// the file.
   fileprivate var isAboutKey: Bool {
     switch self {
     case .wrongKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch, .notFound: true

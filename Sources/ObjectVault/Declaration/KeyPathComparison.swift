@@ -1,8 +1,8 @@
-// Compares a key path that begins at a class with the key path of a property of a superclass. Key paths
-// are equal in Swift only when their root types and components are, and a key path cannot be converted
-// from one class to the other. After both are appended to one path with another root, their root types
-// are equal, and only their components can differ: the component of a computed property differs from that
-// of the property that it reads.
+// Compares a key path that begins at a class with the key path of a property of a superclass. In Swift, two
+// key paths are equal only when both their root types and their components are equal, and a key path cannot
+// be converted from one class to the other. So both are appended to one other key path. The two results have
+// equal root types, and differ only if the components differ. The component of a computed property differs
+// from that of the property that it reads.
 
 enum KeyPathComparison {
   private final class Holder<Value> {

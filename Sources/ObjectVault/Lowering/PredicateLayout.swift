@@ -1,8 +1,8 @@
 // The type of a #Predicate's expression determines the whole tree except for key paths, operators,
 // variables and captured values, which are at fixed offsets in the expression's memory.
 // `TapedExpression.addFields` finds the offsets once for each type. With them, PredicateForm recognizes a
-// predicate that differs from an earlier one only in captured values, without writing it on a tape: the
-// flat list of its parts (PredicateTape).
+// predicate that differs from an earlier one only in captured values. Such a predicate need not be written
+// on a tape. A tape is the flat list of a predicate's parts (PredicateTape).
 
 internal import Foundation
 

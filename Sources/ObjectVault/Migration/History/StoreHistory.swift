@@ -1,5 +1,5 @@
-// The history that a store records of itself. Its own tables (Bookkeeping) are authoritative. The file's
-// user_version only makes some checks faster, because some tools reset it.
+// The history that a store records of itself. Its own tables (Bookkeeping) are authoritative. Each run also
+// writes the version into the file's user_version, but some tools reset it, so no check here relies on it.
 
 internal import CipherSQLite
 internal import Foundation
@@ -16,7 +16,7 @@ struct StoreHistory: Equatable {
   /// The identity of the store; nil if an earlier release created the store, and no release that writes
   /// the identity has run steps on it.
   let storeID: UUID?
-  /// The copies that the store has recorded.
+  /// The copies of itself that the store made before steps, as it has recorded them.
   var copies = KeptCopies()
 
   /// Returns the store's own model.
