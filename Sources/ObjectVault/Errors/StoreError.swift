@@ -282,8 +282,8 @@ extension StoreError: CustomStringConvertible {
     case .cannotInsert(let entity, let reason):
       "An object of \(entity) cannot be inserted: \(ended(reason))"
     case .foreignObject(let entity, let property):
-      "\(entity).\(property) was set to an object of another context, or to a deleted one. Fetch it in this "
-        + "context by its id."
+      "\(entity).\(property) was set to an object of another context, or to a deleted one. Fetch an object "
+        + "of another context in this one, by its id; a deleted object cannot be used."
     case .idOfAnotherStore(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and refers to another object "
         + "here. Find the object in this store by its values."

@@ -66,6 +66,11 @@ public struct HistoryRequest: Sendable, Hashable {
 }
 
 extension HistoryRequest {
+  /// Asks for the newest transaction, if it is not a step.
+  func lastChange(_ property: String?) -> Self {
+    newestFirst().limit(1).with { ($0.property, $0.skipsSteps) = (property, true) }
+  }
+
   /// Returns the changes that the request asks for.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/noProperty(entity:property:similar:)``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many whose links are those of its

@@ -56,10 +56,18 @@ extension Store {
   public func lastChange(
     of id: ObjectID<some ManagedObject>, property: String? = nil
   ) async throws -> HistoryTransaction? {
-    var request = HistoryRequest().of(id).newestFirst().limit(1)
-    request.property = property
-    request.skipsSteps = true
-    return try await history(request).first
+    try await history(HistoryRequest().of(id).lastChange(property)).first
+  }
+
+  /// Returns the last transaction that changed an object without a class, or the object of a
+  /// ``MergeConflict``: who is the other side of a conflict.
+  /// - Parameters:
+  ///   - id: The object, such as ``MergeConflict/id``.
+  ///   - property: The name of an attribute or a relationship; nil for any change of the object.
+  /// - Returns: The transaction; nil if the history has none.
+  /// - Throws: As ``history(_:)``.
+  public func lastChange(of id: DynamicID, property: String? = nil) async throws -> HistoryTransaction? {
+    try await history(HistoryRequest().of(id).lastChange(property)).first
   }
 
   /// Returns the attributes and to-ones that an object had after a transaction of the history.
@@ -74,6 +82,12 @@ extension Store {
   public func values(
     of id: ObjectID<some ManagedObject>, at token: HistoryToken
   ) async throws -> ChangeSet.Row? {
+    try await read { try $0.values(of: id, at: token) }
+  }
+
+  /// Returns the attributes and to-ones that an object without a class had after a transaction of the
+  /// history: see ``values(of:at:)-(ObjectID<ManagedObject>,_)``.
+  public func values(of id: DynamicID, at token: HistoryToken) async throws -> ChangeSet.Row? {
     try await read { try $0.values(of: id, at: token) }
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.tags(.kills, .slow), .serialized) struct HistoryKills {
   private static let set = [
-    "[up]\ncreate entity Memo history full {\n attribute title string\n attribute pages int default 0 indexed\n}"
+    "format: 1\n[up]\ncreate entity Memo history full {\n attribute title string\n attribute pages int default 0 indexed\n}"
   ]
 
   @Test func `after each kill the history, replayed onto an empty store, gives the rows that are there`()

@@ -99,10 +99,11 @@ import Testing
     }
     #expect(
       try await lines(HistoryRequest().of(ann)) == [
-        ["inserted Memo 1"], ["updated Memo 1: folder, title", "linked MemoTag 1.memos 1"],
+        ["inserted Memo 1"],
+        ["updated Memo 1: folder, title", "linked MemoTag 1.memos 1", "placed MemoFolder 1.memos 1"],
       ])
     #expect(try await lines(HistoryRequest().of(Letter.self)) == [["inserted Letter 3"]])
-    #expect(try await lines(HistoryRequest().of(Memo.self).newestFirst().limit(2)).map(\.count) == [1, 4])
+    #expect(try await lines(HistoryRequest().of(Memo.self).newestFirst().limit(2)).map(\.count) == [1, 5])
     #expect(
       try await lines(HistoryRequest().of(bob).changing("title")) == [
         ["inserted Memo 2"], ["updated Memo 2: title"],
@@ -136,6 +137,21 @@ import Testing
     await #expect(throws: StoreError.noEntity(name: "Mem", similar: ["Memo", "MemoTag", "MemoFolder"])) {
       try await store.history(HistoryRequest().of(entity: "Mem"))
     }
+  }
+
+  @Test func `a conflict tells who is the other side`() async throws {
+    let id = try await add("a", "Ann")
+    let context = store.makeContext()
+    let memo = try #require(try context.existing(id))
+    memo.title = "mine"
+    try await store.write { context in
+      context.author = "Bob"
+      try context.existing(id)?.title = "theirs"
+    }
+    let conflict = try #require(try context.conflicts().first)
+    let last = try #require(try await store.lastChange(of: conflict.id, property: "title"))
+    #expect(last.author == "Bob" && last.changes.updated[0].new["title"] == "theirs")
+    #expect(try await store.values(of: conflict.id, at: last.token)?.values["title"] == "theirs")
   }
 
   // MARK: Undo

@@ -124,7 +124,7 @@ struct Bench {
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_repaired'") == 1
     case .purgedHistory:
       try same(copy.rows(.raw(Template.key)), as: original)
-      return try copy.value("SELECT count(*) FROM vault_transactions") == 1
+      return try copy.value("SELECT count(*) <= 1 FROM vault_transactions") == 1
     case .newStore(let name):
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)

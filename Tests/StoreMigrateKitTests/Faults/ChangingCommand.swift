@@ -34,7 +34,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case noFreePages
     /// The record of a step has changed.
     case newRecord
-    /// Only one transaction is left in the history.
+    /// At most one transaction is left in the history.
     case purgedHistory
     /// There is a store of this name with the rows of the first file.
     case adopted(String)
@@ -98,7 +98,9 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       on: "plain.db", effect: .adopted("new.store")),
     .init("up @free.store -m %Steps --vacuum", on: "free.store", effect: .noFreePages),
     .init("repair @back.store 2 -m %Reworded --yes", on: "back.store", effect: .newRecord),
-    .init("log @recorded.store --purge --keep 1 --yes", on: "recorded.store", effect: .purgedHistory),
+    .init(
+      "log @recorded.store --purge --keep 1 --yes", again: "log @recorded.store --purge --keep 0 --yes",
+      on: "recorded.store", effect: .purgedHistory),
     .init(
       "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",
       effect: .newStore("new.store")),

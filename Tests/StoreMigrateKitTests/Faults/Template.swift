@@ -98,7 +98,7 @@ enum Template {
       migrations: try MigrationSet([
         MigrationStep(
           number: 1, name: "first",
-          text: "[up]\ncreate entity User history full {\n    attribute name string\n}")
+          text: "format: 1\n[up]\ncreate entity User history full {\n    attribute name string\n}")
       ]))
     let store = try await Store.open(at: recorded, key: .raw(key))
     for name in [canary, "b", "c"] {

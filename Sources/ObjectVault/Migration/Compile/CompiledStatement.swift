@@ -33,6 +33,14 @@ extension CompiledStatement {
     }
   }
 
+  /// Whether the statement may change values of existing rows: ``changesRows`` without high-water marks.
+  var changesValues: Bool {
+    if case .sql(let sql) = self, sql.hasPrefix("INSERT OR REPLACE INTO \(IdentifierTable.name)") {
+      return false
+    }
+    return changesRows
+  }
+
   /// The statement as `plan` prints it.
   var text: String {
     switch self {

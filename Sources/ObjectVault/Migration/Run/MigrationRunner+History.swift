@@ -8,7 +8,9 @@ extension MigrationRunner {
   func followHistory(_ compiled: CompiledStep, isRollback: Bool, version: Int) throws {
     guard try OwnTables(connection).names.exists() else { return }
     try RecordedNames.follow(compiled.parts.compactMap(\.renaming), version: version, on: connection)
-    let changes = compiled.parts.contains { $0.changesRows || !$0.filled.isEmpty }
+    let changes = compiled.parts.contains { part in
+      !part.isRequirement && (!part.filled.isEmpty || part.statements.contains(where: \.changesValues))
+    }
     let recorded = compiled.model.entities.filter { compiled.model.flattened($0).history != nil }
     let step = compiled.step
     try StepRecord(
