@@ -5,10 +5,10 @@ import Microblog
 import ObjectVault
 
 extension Demo {
-  // MARK: 5. Real data
+  // MARK: 7. Real data
 
   func importIsoCodes() async throws {
-    title("5. Import Debian's iso-codes")
+    title("7. Import Debian's iso-codes")
     let codes = try IsoCodes()
     let store = try await open(newKey)
     call(
@@ -34,10 +34,10 @@ extension Demo {
     store.close()
   }
 
-  // MARK: 6. Many tasks
+  // MARK: 8. Many tasks
 
   func manyTasks() async throws {
-    title("6. 100 tasks at once, each inserting and querying 20 times")
+    title("8. 100 tasks at once, each inserting and querying 20 times")
     let store = try await open(newKey)
     let before = try await store.read { try $0.fetch(Status.self).count() }
     let start = Date()
@@ -64,10 +64,10 @@ extension Demo {
     store.close()
   }
 
-  // MARK: 7. The second run
+  // MARK: 9. The second run
 
   func secondRun() async throws {
-    title("7. A second run: the store already exists")
+    title("9. A second run: the store already exists")
     let store = try await open(newKey)
     let found = try await store.read { context in
       "\(try context.fetch(User.self).count()) users, \(try context.fetch(Status.self).count()) statuses, "

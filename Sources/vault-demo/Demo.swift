@@ -26,6 +26,8 @@ struct Demo {
       try await migrate()
       try await changes()
       try await fetches()
+      try await undoAndConflicts()
+      try await liveList()
       try await keys()
       try await importIsoCodes()
       try await manyTasks()
@@ -135,10 +137,10 @@ struct Demo {
     store.close()
   }
 
-  // MARK: 4. Keys
+  // MARK: 6. Keys
 
   private func keys() async throws {
-    title("4. The file is ciphertext; keys are checked and changed")
+    title("6. The file is ciphertext; keys are checked and changed")
     call("the first bytes of the file, and a search for its content")
     let bytes = try Data(contentsOf: url)
     result(bytes.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " "))

@@ -5,7 +5,7 @@ import Foundation
 import ObjectVault
 
 let usage = """
-  vault-demo: ObjectVault in seven steps.
+  vault-demo: ObjectVault in nine steps.
 
     vault-demo                          runs in a temporary folder and removes it
     vault-demo --store PATH --keep      keeps the store; a second run continues with it

@@ -7,7 +7,10 @@
 //   2  a real: its 8 bytes, the lowest first
 //   3  a text: the number of its UTF-8 bytes, and the bytes
 //   4  a blob: the number of its bytes, and the bytes
-//   16 to 255  the integers 0 to 239
+//   5  a real without a fraction: a signed number
+//   6 to 9  a real with 1 to 4 decimal places: the number without its point, signed
+//   16 to 143  the integers 0 to 127
+//   144 to 255  a text of 0 to 111 bytes: the bytes
 
 internal import Foundation
 
@@ -43,13 +46,31 @@ package struct ByteWriter: Sendable {
     put(unsigned: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
   }
 
+  fileprivate static let scales: [Double] = [1, 10, 100, 1000, 10_000]
+  /// The numbers below it take at most 6 bytes.
+  private static let scaledLimit: Double = 2_199_023_255_552
+
+  private mutating func put(text count: Int) {
+    if count < 112 { return bytes.append(UInt8(144 + count)) }
+    bytes.append(3)
+    put(unsigned: UInt64(count))
+  }
+
   private mutating func put(integer: Int64) {
-    if integer >= 0, integer < 240 { return bytes.append(UInt8(16 + integer)) }
+    if integer >= 0, integer < 128 { return bytes.append(UInt8(16 + integer)) }
     bytes.append(1)
     put(signed: integer)
   }
 
   private mutating func put(real: Double) {
+    // Mostly whole seconds, prices and percentages. Only forms that give back the same bits.
+    for (places, scale) in Self.scales.enumerated() {
+      let scaled = (real * scale).rounded()
+      guard abs(scaled) < Self.scaledLimit else { break }
+      guard (scaled / scale).bitPattern == real.bitPattern else { continue }
+      bytes.append(UInt8(5 + places))
+      return put(signed: Int64(scaled))
+    }
     bytes.append(2)
     var bits = real.bitPattern
     for _ in 0..<8 {
@@ -65,8 +86,7 @@ package struct ByteWriter: Sendable {
     case .integer(let integer): put(integer: integer)
     case .real(let real): put(real: real)
     case .text(let text):
-      bytes.append(3)
-      put(unsigned: UInt64(text.utf8.count))
+      put(text: text.utf8.count)
       bytes.append(contentsOf: text.utf8)
     case .blob(let data):
       bytes.append(4)
@@ -82,10 +102,14 @@ package struct ByteWriter: Sendable {
       if cell.tag == 2, let real = cell.double { return put(real: real) }
       return bytes.append(0)
     }
-    bytes.append(cell.tag)
     // The caller retains the row, as for any use of a cell.
     let content = unsafe cell.bytes
-    put(unsigned: UInt64(content.count))
+    if cell.tag == 3 {
+      put(text: content.count)
+    } else {
+      bytes.append(4)
+      put(unsigned: UInt64(content.count))
+    }
     unsafe bytes.append(contentsOf: content)
   }
 }
@@ -145,15 +169,18 @@ package struct ByteReader {
       defer { position += 8 }
       let bits = bytes[position..<position + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return .real(Double(bitPattern: bits))
-    case 3: return .text(String(decoding: try slice(), as: UTF8.self))
-    case 4: return .blob(Data(try slice()))
+    case 3: return .text(String(decoding: try slice(count()), as: UTF8.self))
+    case 4: return .blob(Data(try slice(count())))
+    case let tag where tag >= 144: return .text(String(decoding: try slice(Int(tag) - 144), as: UTF8.self))
     case let tag where tag >= 16: return .integer(Int64(tag) - 16)
+    case let tag where tag >= 5 && tag < 10:
+      return .real(Double(try signed()) / ByteWriter.scales[Int(tag) - 5])
     default: throw Malformed()
     }
   }
 
-  private mutating func slice() throws(Malformed) -> ArraySlice<UInt8> {
-    let count = try count()
+  private mutating func slice(_ count: Int) throws(Malformed) -> ArraySlice<UInt8> {
+    guard count <= bytes.count - position else { throw Malformed() }
     defer { position += count }
     return bytes[position..<position + count]
   }
