@@ -1,6 +1,6 @@
 // Values in a compact form of bytes, for records that the store keeps in blobs.
 //
-// A number is written in groups of 7 bits, the lowest first; the highest bit of a byte tells that another one
+// A number is written in groups of 7 bits, the lowest first; the highest bit is set if another byte
 // follows. Signed numbers are folded first: 0, -1, 1, -2 become 0, 1, 2, 3. A value begins with a tag:
 //   0  NULL
 //   1  an integer: a signed number
@@ -22,11 +22,7 @@ package struct ByteWriter: Sendable {
   package init() {}
 
   /// Removes bytes from the beginning.
-  package mutating func take(_ count: Int) -> ArraySlice<UInt8> {
-    let taken = bytes[..<count]
-    bytes = Array(bytes[count...])
-    return taken
-  }
+  package mutating func removeFirst(_ count: Int) { bytes.removeFirst(count) }
 
   /// Writes one byte.
   @inline(__always) package mutating func put(byte: UInt8) { bytes.append(byte) }
@@ -117,7 +113,9 @@ package struct ByteWriter: Sendable {
 /// Reads what a ``ByteWriter`` has written.
 package struct ByteReader {
   /// The bytes are not those that a writer writes.
-  package struct Malformed: Error {}
+  package struct Malformed: Error {
+    package init() {}
+  }
 
   private let bytes: [UInt8]
   private var position = 0

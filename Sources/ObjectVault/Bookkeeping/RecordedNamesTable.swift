@@ -8,15 +8,15 @@ struct RecordedNamesTable {
   /// The name of the table in SQL.
   static let name = "vault_names"
   /// All columns of the table.
-  static let columns: Set<String> = ["number", "entity", "property", "ended"]
+  static let columns: Set<String> = ["number", "entity", "name", "ended"]
 
   /// A row of the table.
   struct Row: Sendable, Hashable {
     let number: Int64
+    /// The number of the entity of a property; nil for an entity.
+    let entity: Int64?
     /// The present name, or the last one.
-    var entity: String
-    /// nil for the entity itself.
-    var property: String?
+    var name: String
     /// The version of the model that lacks the entity or property; nil while it exists.
     var ended: Int64?
   }
@@ -29,8 +29,8 @@ struct RecordedNamesTable {
   func createIfMissing() throws {
     try connection.execute(
       """
-      CREATE TABLE IF NOT EXISTS vault_names (number INTEGER PRIMARY KEY, entity TEXT NOT NULL,
-        property TEXT, ended INTEGER)
+      CREATE TABLE IF NOT EXISTS vault_names (number INTEGER PRIMARY KEY, entity INTEGER, name TEXT NOT NULL,
+        ended INTEGER)
       """)
   }
 
@@ -39,9 +39,9 @@ struct RecordedNamesTable {
 
   /// Returns all rows, by number.
   func rows() throws -> [Row] {
-    try connection.query(sql: "SELECT number, entity, property, ended FROM vault_names ORDER BY number", []) {
+    try connection.query(sql: "SELECT number, entity, name, ended FROM vault_names ORDER BY number", []) {
       Row(
-        number: $0.int64(0), entity: $0.text(1) ?? "", property: $0.text(2),
+        number: $0.int64(0), entity: $0.value(1).isNull ? nil : $0.int64(1), name: $0.text(2) ?? "",
         ended: $0.value(3).isNull ? nil : $0.int64(3))
     }
   }
@@ -51,8 +51,8 @@ struct RecordedNamesTable {
     for row in rows {
       try connection.execute(
         """
-        INSERT OR REPLACE INTO vault_names (number, entity, property, ended)
-        VALUES (\(row.number), \(row.entity), \(row.property), \(row.ended))
+        INSERT OR REPLACE INTO vault_names (number, entity, name, ended)
+        VALUES (\(row.number), \(row.entity), \(row.name), \(row.ended))
         """)
     }
   }

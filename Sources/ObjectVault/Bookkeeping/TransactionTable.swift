@@ -28,6 +28,14 @@ struct TransactionTable {
     /// 0 for changes of a program, 1 for a step that ran, 2 for a step that was rolled back.
     let kind: Int64
 
+    /// Whether the numbers are those that the store writes.
+    var isValid: Bool {
+      (1...Self.highest).contains(id) && (0...Self.highest).contains(parts) && time.isFinite
+        && (0...Int64(Int32.max)).contains(version) && (0...2).contains(kind)
+    }
+    /// The highest id of a row.
+    static let highest = Int64.max / 4
+
     init(
       id: Int64, parts: Int64, time: Double, author: String?, name: String?, version: Int64, kind: Int64
     ) {
@@ -82,11 +90,11 @@ struct TransactionTable {
 
   /// Which heads ``heads(_:_:)`` reads.
   struct Selection {
-    /// The ids, without the first bound.
-    var after: Int64 = 0
+    /// The ids: above `after`, and at most `through`.
+    var after = Int64.min
     var through = Int64.max
     var author: String?
-    /// Seconds from 2001-01-01, without the second bound.
+    /// Seconds from 2001-01-01: at least `from`, and less than `before`.
     var from: Double?
     var before: Double?
     var newestFirst = false
@@ -115,7 +123,7 @@ struct TransactionTable {
   }
 
   private func body(of head: Head, own: SQLValue) throws -> [UInt8] {
-    guard head.parts > 0 else { return own.bytes }
+    guard head.isValid, head.parts > 0 else { return own.bytes }
     let parts = try connection.query(
       sql: "SELECT body FROM vault_transactions WHERE id > ? AND id <= ? ORDER BY id",
       [.integer(head.id), .integer(head.id + head.parts)]
@@ -123,14 +131,14 @@ struct TransactionTable {
     return parts.reduce(into: []) { $0 += $1.bytes }
   }
 
-  /// Returns the head with an id; nil if there is none.
+  /// Returns the time of the transaction with an id; nil if there is none.
   func time(of id: Int64) throws -> Double? {
     try connection.value("SELECT time FROM vault_transactions WHERE id = \(id) AND parts NOT NULL")?.double
   }
 
   // MARK: Purging
 
-  /// The ids of the transactions in which a purge may end, by what it keeps.
+  /// Returns the id of the last transaction before a time that has no later ones before it.
   func lastID(before time: Double) throws -> Int64? {
     // Clocks may be set back: the purge ends before the first transaction that is to be kept.
     let kept = try connection.value(
@@ -138,6 +146,8 @@ struct TransactionTable {
     return try lastID(below: kept ?? Int64.max)
   }
 
+  /// Returns the id of the last transaction that is not among the newest ones; nil if there is none.
+  /// - Parameter count: The number of the newest ones.
   func lastID(keeping count: Int) throws -> Int64? {
     guard count > 0 else { return try lastID(below: Int64.max) }
     let kept = try connection.value(
@@ -145,7 +155,8 @@ struct TransactionTable {
     return try kept?.int64.flatMap { try lastID(below: $0) }
   }
 
-  /// - Parameter bytes: The number of bytes of bodies that may stay.
+  /// Returns the id of the last transaction that is not among the newest ones; nil if there is none.
+  /// - Parameter bytes: The number of bytes that the bodies of the newest ones may take.
   func lastID(keepingBytes bytes: Int) throws -> Int64? {
     var (sum, kept) = (0, Int64.max)
     try connection.withStatement(
@@ -160,6 +171,7 @@ struct TransactionTable {
     return try lastID(below: kept)
   }
 
+  /// Returns the id of the last transaction below a number; nil if there is none.
   private func lastID(below id: Int64) throws -> Int64? {
     try connection.value("SELECT max(id) FROM vault_transactions WHERE id < \(id) AND parts NOT NULL")?.int64
   }
@@ -169,7 +181,8 @@ struct TransactionTable {
   func remove(through id: Int64) throws -> Int {
     let count = try count(through: id)
     let parts = try connection.value("SELECT parts FROM vault_transactions WHERE id = \(id)")?.int64
-    try connection.execute("DELETE FROM vault_transactions WHERE id <= \(id + (parts ?? 0))")
+    try connection.execute(
+      "DELETE FROM vault_transactions WHERE id <= \(id &+ max(0, min(parts ?? 0, Head.highest)))")
     return count
   }
 

@@ -276,7 +276,8 @@ extension ChangeSet: CustomStringConvertible {
     let changed = updated.map { update in
       "updated \(update.entity) \(update.rowID): "
         + update.properties.map { name in
-          guard shows, let old = update.old[name], let new = update.new[name] else { return name }
+          guard shows, let new = update.new[name] else { return name }
+          guard let old = update.old[name] else { return "\(name) = \(new.literal)" }
           return "\(name) \(old.literal) to \(new.literal)"
         }.joined(separator: ", ")
     }

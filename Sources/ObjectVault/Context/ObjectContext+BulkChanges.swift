@@ -123,7 +123,7 @@ extension ObjectContext {
       }
       var planner = SavePlanner(
         deletion, mapping: core.mapping, maps: maps, reader: reader,
-        recordsEveryRow: records || core.mapping.hasHistory || access.committed != nil)
+        recordsEveryRow: records || keepsHistory || access.committed != nil)
       // Rows count as they are in the file, not as objects in memory have read them.
       planner.isMerging = true
       let writer = SaveWriter(

@@ -5,10 +5,12 @@ internal import CipherSQLite
 extension ObjectContext {
   // MARK: Recording
 
-  /// Returns the recorder of the transaction that the context writes; nil in a store without a history, and
-  /// in a migration step, which is recorded as a whole.
+  /// Whether saves record their changes in the history. A migration step is recorded as a whole.
+  var keepsHistory: Bool { core.mapping.hasHistory && !access.isMigrating }
+
+  /// Returns the recorder of the transaction that the context writes; nil if none is kept.
   func recorder(on connection: Connection) throws -> TransactionRecorder? {
-    guard core.mapping.hasHistory, !access.isMigrating else { return nil }
+    guard keepsHistory else { return nil }
     return try written.history ?? core.recorder(connection)
   }
 
@@ -21,12 +23,28 @@ extension ObjectContext {
 
   // MARK: Reading
 
-  /// Returns a part of the history of the store, in the state that fetches of this context read.
+  /// Records what SQL has changed: as unknown changes of the entities.
+  func recordSQL(_ changed: RowsChangedBySQL, in recorder: inout TransactionRecorder?) throws {
+    var names = Set(changed.entities)
+    // With a deleted row, the engine deletes its links.
+    for (root, rows) in changed.rows where !rows.deleted.isEmpty {
+      for relationship in root.branch.flatMap(\.relationships) where relationship.join != nil {
+        names.formUnion([relationship.owner.root.name, relationship.destination.root.name])
+      }
+    }
+    try recorder?.gaps(names, core.mapping)
+  }
+
+  /// Returns a part of the history of the store: what was committed. In ``Store/read(_:)`` that of its
+  /// snapshot; in ``Store/write(_:)`` without the changes of this write.
   /// - Parameter request: Which part; the whole history by default.
   /// - Returns: The transactions.
   /// - Throws: As ``Store/history(_:)``.
   public func history(_ request: HistoryRequest = HistoryRequest()) throws -> [HistoryTransaction] {
     var found: [HistoryTransaction] = []
+    guard core.mark.admits(request.mark) else {
+      throw StoreError.idOfAnotherStore(entity: request.entity ?? "", rowID: request.rowID ?? 0)
+    }
     try withHistory { reader in
       try reader.transactions(request, in: core.mapping.schema) {
         found.append($0)
@@ -41,13 +59,19 @@ extension ObjectContext {
   public func historyToken() throws -> HistoryToken { try withHistory { try $0.token } }
 
   private func withHistory<Result>(_ body: (HistoryReader) throws -> Result) throws -> Result {
-    try withConnection { connection in
-      // One state for the names and the transactions.
-      func read() throws -> Result {
-        guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
-        return try body(reader)
+    func read(_ connection: Connection) throws -> Result {
+      guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
+      return try body(reader)
+    }
+    // In a write, rows that are not committed would not fit the transactions, which are.
+    if let committed = access.committed {
+      return try committed.withReader { connection in
+        try connection.transaction(.deferred) { try read(connection) }
       }
-      return try access.connection == nil ? connection.savepoint(read) : read()
+    }
+    return try withConnection { connection in
+      // One state for the names, the transactions and the rows.
+      try access.connection == nil ? connection.savepoint { try read(connection) } : read(connection)
     }
   }
 
@@ -72,7 +96,7 @@ extension ObjectContext {
 
   private func values(ofRow rowID: Int64, in name: String, at token: HistoryToken) throws -> ChangeSet.Row? {
     let entity = try core.mapping.known(name)
-    guard entity.branch.contains(where: { $0.description.history != nil }) else {
+    guard entity.root.branch.contains(where: { $0.description.history != nil }) else {
       throw StoreError.noHistory(entity: entity.name)
     }
     return try withHistory { reader in

@@ -116,8 +116,9 @@ extension ObjectContext {
       written.hasAny = true
       written.rows.changedBySQL.formUnion(changed.entities)
       written.changes?.changedBySQL.formUnion(changed.entities)
-      if var history = try recorder(on: connection) {
-        try history.gaps(changed.entities, core.mapping)
+      if keepsHistory {
+        var history = try recorder(on: connection)
+        try recordSQL(changed, in: &history)
         written.history = history
       }
       return result
@@ -128,7 +129,7 @@ extension ObjectContext {
             try core.beginWriting(connection)
             let changed = try change(connection)
             var history = try recorder(on: connection)
-            try history?.gaps(changed.1.entities, core.mapping)
+            try recordSQL(changed.1, in: &history)
             try endHistory(history, on: connection)
             return changed
           }

@@ -64,7 +64,7 @@ extension ObjectContext {
     if let denial = try settleDeniedDeletions() { throw denial }
     // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
-    if records || core.mapping.hasHistory {
+    if records || keepsHistory {
       // Change sets and the history need the former values, also of attributes that were written without being read.
       try readLazyValues(of: pending.updated) { object, slot in
         object.state == .loaded && object.overlay?.changed.contains(slot) == true
@@ -162,7 +162,7 @@ extension ObjectContext {
     var planner = SavePlanner(
       pending, mapping: core.mapping, maps: maps,
       reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
-      recordsEveryRow: records || core.mapping.hasHistory || (!isLast && access.committed != nil),
+      recordsEveryRow: records || keepsHistory || (!isLast && access.committed != nil),
       failures: failures)
     planner.isMerging = isMerging
     let writer = SaveWriter(

@@ -23,6 +23,9 @@ package struct HistoryReader {
     mark = try HistoryMark(in: connection)
   }
 
+  /// The number of the last transaction that was purged; nil if none was.
+  package var purged: Int64? { mark?.sequence }
+
   /// The position after the last transaction.
   package var token: HistoryToken {
     get throws {
@@ -42,7 +45,10 @@ package struct HistoryReader {
   /// Returns the token of the transaction with a number.
   /// - Throws: ``StoreError/historyPurged(file:through:)``, ``StoreError/historyDiffers(file:)``.
   package func token(_ sequence: Int64) throws -> HistoryToken {
-    if sequence == 0, mark == nil { return HistoryToken(sequence: 0, time: 0, store: store) }
+    // The beginning of what is kept.
+    if sequence == 0 {
+      return HistoryToken(sequence: mark?.sequence ?? 0, time: mark?.time ?? 0, store: store)
+    }
     try requireKept(sequence)
     guard let time = try time(of: sequence) else {
       throw StoreError.historyDiffers(file: connection.path)
@@ -64,6 +70,11 @@ package struct HistoryReader {
   func checked(_ token: HistoryToken) throws -> HistoryToken {
     try check(token)
     return token
+  }
+
+  /// Checks that a transaction is one of this history, or was one before it was purged.
+  func requireOwn(_ token: HistoryToken) throws {
+    guard let mark, token.store == store, token.sequence < mark.sequence else { return try check(token) }
   }
 
   private func check(_ token: HistoryToken) throws {
@@ -100,7 +111,7 @@ package struct HistoryReader {
     try table.heads(selection) { head, bytes in
       let transaction = try self.transaction(head, bytes(), filter)
       // Steps are a part of the history of everything.
-      guard !transaction.changes.isEmpty || head.kind != 0 && !request.skipsSteps else { return true }
+      guard head.kind == 0 ? !transaction.changes.isEmpty : !request.skipsSteps else { return true }
       left -= 1
       return try body(transaction) && left > 0
     }
@@ -110,7 +121,10 @@ package struct HistoryReader {
     _ head: TransactionTable.Head, _ bytes: [UInt8], _ filter: TransactionDecoder.Filter
   ) throws -> HistoryTransaction {
     var decoder = TransactionDecoder(names, filter)
-    do { try decoder.read(bytes) } catch {
+    do {
+      guard head.isValid else { throw ByteReader.Malformed() }
+      try decoder.read(bytes)
+    } catch {
       throw StoreError.bookkeepingDamaged(
         file: connection.path, place: "\(TransactionTable.name), row \(head.id),", reason: "cannot be read")
     }

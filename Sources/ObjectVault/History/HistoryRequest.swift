@@ -23,6 +23,8 @@ public struct HistoryRequest: Sendable, Hashable {
   var maximum: Int?
   var isNewestFirst = false
   var skipsSteps = false
+  /// The store of the id.
+  var mark = StoreFingerprint.unknown
 
   /// Creates a request for the whole history, the oldest transaction first.
   public init() {}
@@ -45,10 +47,12 @@ public struct HistoryRequest: Sendable, Hashable {
   public func of(_ type: (some ManagedObject).Type) -> Self { of(entity: String(describing: type)) }
   /// Asks for changes of one object, with its links and places.
   public func of(_ id: ObjectID<some ManagedObject>) -> Self {
-    with { ($0.entity, $0.rowID) = (id.entityName, id.rowID) }
+    with { ($0.entity, $0.rowID, $0.mark) = (id.entityName, id.rowID, id.store) }
   }
   /// Asks for changes of one object without a class, with its links and places.
-  public func of(_ id: DynamicID) -> Self { with { ($0.entity, $0.rowID) = (id.entity, id.rowID) } }
+  public func of(_ id: DynamicID) -> Self {
+    with { ($0.entity, $0.rowID, $0.mark) = (id.entity, id.rowID, id.store) }
+  }
   /// Asks for transactions that changed a property, that inserted an object with a value of it, or that
   /// changed a relationship of that name. Use it with an entity or an object.
   /// - Parameter property: The property's name.
@@ -80,7 +84,7 @@ extension HistoryRequest {
     guard let name = entity else { return filter }
     // An entity that a step removed: `Note@5`.
     if name.contains("@") {
-      filter.entities = [name]
+      (filter.entities, filter.gaps) = ([name], [name])
       return filter
     }
     guard let entity = model.entity(named: name) else {
@@ -90,6 +94,8 @@ extension HistoryRequest {
     let top = rowID == nil ? entity : model.root(of: entity)
     let wanted = Set(([top] + model.descendants(of: top)).map(\.name))
     filter.entities = wanted
+    // SQL is recorded under the name of the root entity.
+    filter.gaps = wanted.union(model.ancestors(of: entity).map(\.name))
     if let property, !property.contains("@") {
       try check(property, of: [entity] + model.descendants(of: entity), in: model)
     }

@@ -20,7 +20,9 @@ public struct HistoryToken: Sendable, Hashable, Codable {
 
 extension HistoryToken: Comparable {
   /// Whether a transaction of the same store was committed before another one.
-  public static func < (left: HistoryToken, right: HistoryToken) -> Bool { left.sequence < right.sequence }
+  public static func < (left: HistoryToken, right: HistoryToken) -> Bool {
+    (left.sequence, left.time, left.store ?? "") < (right.sequence, right.time, right.store ?? "")
+  }
 }
 
 extension HistoryToken: CustomStringConvertible {

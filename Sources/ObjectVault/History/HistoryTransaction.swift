@@ -38,6 +38,19 @@ public struct HistoryTransaction: Sendable, Hashable {
   ///
   /// An entity with ``HistoryDetail/changes`` has no old values, and no values of deleted objects.
   public let changes: ChangeSet
-  /// Whether the old values of all changes are known, so that ``Store/undo(_:)`` can write them.
+  /// Whether the old values of all changes are known, so that ``Store/undo(_:author:)`` can write them.
   public let isReversible: Bool
+}
+
+extension HistoryTransaction {
+  /// Why the transaction cannot be undone; nil if it can.
+  var obstacle: String? {
+    guard kind == .changes else { return "it is a migration step" }
+    guard isReversible else { return "the history does not have the old values of all its changes" }
+    let names =
+      changes.updated.flatMap(\.properties) + (changes.inserted + changes.deleted).flatMap(\.values.keys)
+      + (changes.inserted + changes.deleted).map(\.entity) + changes.updated.map(\.entity)
+      + (changes.linked + changes.unlinked).flatMap { [$0.entity, $0.relationship] }
+    return names.first { $0.contains("@") }.map { "a later step removed \($0.prefix { $0 != "@" })" }
+  }
 }

@@ -1,8 +1,8 @@
-// The state of an object at an earlier transaction, found by walking back through the history.
+// The state of an object at an earlier transaction: its later transactions are undone in memory.
 
 internal import CipherSQLite
 
-/// An object on its way back in time.
+/// The state of an object while its transactions are undone in memory, from the last one.
 struct PastObject {
   private let entity: EntityMapping
   private let rowID: Int64
@@ -10,6 +10,8 @@ struct PastObject {
   private var row: ChangeSet.Row?
   /// The properties whose values have yet to be found in earlier transactions.
   private var unknown: Set<String> = []
+  /// Whether a transaction of the object was found.
+  private var isRecorded = false
 
   /// - Parameters:
   ///   - entity: The root entity.
@@ -24,8 +26,10 @@ struct PastObject {
   func state(at token: HistoryToken, _ reader: HistoryReader) throws -> ChangeSet.Row? {
     var past = self
     // Gaps are those of whole entities, which a request for an object finds, too.
-    let object = TransactionDecoder.Filter(entities: Set(entity.branch.map(\.name)), rowID: rowID)
+    let names = Set(entity.branch.map(\.name))
+    let object = TransactionDecoder.Filter(entities: names, gaps: names, rowID: rowID)
     try reader.transactions(HistoryRequest().since(token).newestFirst(), object) { try past.undo($0) }
+    try past.requireHistory()
     guard !past.unknown.isEmpty, past.row != nil else { return past.row }
     try reader.transactions(HistoryRequest().through(token).newestFirst(), object) {
       try past.fill(from: $0)
@@ -49,17 +53,51 @@ struct PastObject {
         + (transaction.kind == .changes ? "SQL or as a stream of bytes" : "a migration step"))
   }
 
+  /// Checks that the object is of an entity with a history: of a hierarchy, some entities may have none.
+  private func requireHistory() throws {
+    guard let row else {
+      guard isRecorded || entity.branch.allSatisfy({ $0.description.history != nil }) else {
+        throw failure("it may be of a subentity without a history")
+      }
+      return
+    }
+    guard entity.branch.first(where: { $0.name == row.entity })?.description.history != nil else {
+      throw StoreError.noHistory(entity: row.entity)
+    }
+  }
+
+  /// Checks that the object has the values that a transaction has given it. If not, something has changed it
+  /// without a record: a trigger, or another program.
+  private func require(_ values: ChangeSet.Values, after transaction: HistoryTransaction) throws {
+    let names = Set(stored(row?.entity ?? entity.name))
+    for (name, value) in values where names.contains(name) && !unknown.contains(name) {
+      guard (row?.values[name] ?? .null).isStored(as: value) else {
+        throw failure("\(name) was changed after transaction \(transaction.token) without a record")
+      }
+    }
+  }
+
   private mutating func undo(_ transaction: HistoryTransaction) throws -> Bool {
     try requireKnown(transaction)
     let changes = transaction.changes
+    isRecorded = isRecorded || !changes.isEmpty
     if let deleted = changes.deleted.first {
+      guard row == nil else {
+        throw failure("it exists, although transaction \(transaction.token) deleted it")
+      }
       row = deleted
       // Without old values, not even nil is known.
       unknown = transaction.isReversible ? [] : Set(stored(deleted.entity)).subtracting(deleted.values.keys)
     }
-    if let update = changes.updated.first, let present = row {
+    if let update = changes.updated.first {
+      guard let present = row else {
+        throw failure("it was deleted after transaction \(transaction.token) without a record")
+      }
+      try require(update.new, after: transaction)
       var values = present.values
-      for name in update.properties {
+      let names = Set(stored(present.entity))
+      // What a later step removed is no part of the present model.
+      for name in update.properties where names.contains(name) {
         if let old = update.old[name] {
           values[name] = old.isNull ? nil : old
           unknown.remove(name)
@@ -70,7 +108,10 @@ struct PastObject {
       }
       row = ChangeSet.Row(entity: present.entity, rowID: rowID, values: values)
     }
-    if !changes.inserted.isEmpty { (row, unknown) = (nil, []) }
+    if let inserted = changes.inserted.first {
+      try require(inserted.values, after: transaction)
+      (row, unknown) = (nil, [])
+    }
     return true
   }
 

@@ -5,11 +5,6 @@ internal import CipherSQLite
 /// The entities and properties that the history of a store can name. Each has a number, which it keeps when a
 /// step renames it. One that a step removes keeps its number, too: a later one of its name gets another.
 struct RecordedNames {
-  private struct Name: Hashable {
-    let entity: String
-    let property: String?
-  }
-
   private var rows: [RecordedNamesTable.Row]
   private var changed: Set<Int64> = []
 
@@ -24,14 +19,23 @@ struct RecordedNames {
     try RecordedNamesTable(connection: connection).write(rows.filter { changed.contains($0.number) })
   }
 
-  private mutating func change(_ index: Int, _ body: (inout RecordedNamesTable.Row) -> Void) {
-    body(&rows[index])
+  private mutating func change(_ index: Int, to name: String?, version: Int) {
+    if let name { rows[index].name = name } else { rows[index].ended = Int64(version) }
     changed.insert(rows[index].number)
+  }
+
+  /// The places of the properties in ``rows``, by the number of their entity; without those that ended.
+  private var properties: [Int64: [Int]] {
+    var places: [Int64: [Int]] = [:]
+    for (index, row) in rows.enumerated() where row.ended == nil {
+      if let entity = row.entity { places[entity, default: []].append(index) }
+    }
+    return places
   }
 
   // MARK: Steps
 
-  /// Gives every entity and property of a model a number that has none, and marks those that the model does
+  /// Gives a number to each entity and property of a model that has none, and marks those that the model does
   /// not have as ended. Makes the tables of the history when a model has one for the first time.
   /// - Parameter version: The version of the model.
   static func update(_ connection: Connection, to model: Schema, version: Int) throws {
@@ -40,77 +44,87 @@ struct RecordedNames {
       try OwnTables(connection).names.createIfMissing()
     }
     guard var names = try RecordedNames(connection) else { return }
-    names.complete(for: model, version: version)
+    guard names.complete(for: model, version: version) else {
+      throw StoreError.bookkeepingDamaged(
+        file: connection.path, place: RecordedNamesTable.name, reason: "has too high numbers")
+    }
     try names.write(connection)
   }
 
-  private mutating func complete(for model: Schema, version: Int) {
-    var needed: [Name] = []
-    for entity in model.entities {
-      needed.append(Name(entity: entity.name, property: nil))
-      let all = model.flattened(entity)
-      var properties = all.relationships.filter { !$0.hasColumn }.map(\.name)
-      if all.history != nil {
-        properties += all.attributes.map(\.name) + all.relationships.filter(\.hasColumn).map(\.name)
+  /// - Returns: `false` if there are no numbers left.
+  private mutating func complete(for model: Schema, version: Int) -> Bool {
+    let places = properties
+    var entities: [String: Int64] = [:]
+    var known: [Int64: Set<String>] = [:]
+    for index in rows.indices where rows[index].ended == nil && rows[index].entity == nil {
+      let row = rows[index]
+      let names = model.flattenedEntity(named: row.name).map { Set($0.propertyNames) }
+      if names == nil { change(index, to: nil, version: version) } else { entities[row.name] = row.number }
+      for place in places[row.number] ?? [] {
+        if names?.contains(rows[place].name) == true {
+          known[row.number, default: []].insert(rows[place].name)
+        } else {
+          change(place, to: nil, version: version)
+        }
       }
-      needed += properties.map { Name(entity: entity.name, property: $0) }
     }
-    var known: Set<Name> = []
-    for index in rows.indices where rows[index].ended == nil {
-      let name = Name(entity: rows[index].entity, property: rows[index].property)
-      let entity = model.flattenedEntity(named: name.entity)
-      let exists = name.property.map { entity?.propertyNames.contains($0) == true } ?? (entity != nil)
-      if exists { known.insert(name) } else { change(index) { $0.ended = Int64(version) } }
-    }
+    // A number has at most 10 bytes in a record.
     var number = rows.last?.number ?? 0
-    for name in needed where known.insert(name).inserted {
+    guard (0..<Int64.max / 2).contains(number) else { return false }
+    func add(_ name: String, of entity: Int64?) -> Int64 {
       number += 1
-      rows.append(.init(number: number, entity: name.entity, property: name.property))
+      rows.append(.init(number: number, entity: entity, name: name))
       changed.insert(number)
+      return number
     }
+    for entity in model.entities {
+      let own = entities[entity.name] ?? add(entity.name, of: nil)
+      let all = model.flattened(entity)
+      // Links are recorded under the entity that declares them, which need not have a history itself.
+      var needed = all.relationships.filter { !$0.hasColumn }.map(\.name)
+      if all.history != nil {
+        needed += all.attributes.map(\.name) + all.relationships.filter(\.hasColumn).map(\.name)
+      }
+      for name in needed where known[own]?.contains(name) != true { _ = add(name, of: own) }
+    }
+    return true
   }
 
   /// What a part of a step does to the names of a model.
   struct Renaming {
     let before, after: Schema
-    /// Returns the new name of an entity whose objects keep their ids; nil for any other.
-    let entity: (String) -> String?
-    /// Returns the new name of a property that an entity itself declares, with its new owner; nil if it is
-    /// gone.
-    let property: (_ owner: String, _ name: String) -> (owner: String, name: String)?
+    /// The new names of the entities whose objects keep their ids, by the former ones.
+    let entities: [String: String]
+    /// The new names of the properties that an entity itself declares, by the former names.
+    let properties: [String: [String: String]]
+    /// The former entities of which neither the name nor a property changes.
+    let kept: Set<String>
   }
 
-  /// Renames the recorded names, and ends those that are gone.
-  /// - Parameter version: The version of the model after the step.
-  mutating func follow(_ renaming: Renaming, version: Int) {
-    for index in rows.indices where rows[index].ended == nil {
+  private mutating func follow(_ renaming: Renaming, version: Int) {
+    let places = properties
+    for index in rows.indices where rows[index].ended == nil && rows[index].entity == nil {
       let row = rows[index]
-      let entity = renaming.entity(row.entity)
-      guard let former = row.property else {
-        if entity != row.entity {
-          change(index) {
-            ($0.entity, $0.ended) = (entity ?? row.entity, entity == nil ? Int64(version) : nil)
-          }
+      guard let former = renaming.before.entity(named: row.name) else { continue }
+      let line = [former] + renaming.before.ancestors(of: former)
+      guard !line.allSatisfy({ renaming.kept.contains($0.name) }) else { continue }
+      let name = renaming.entities[row.name]
+      if name != row.name { change(index, to: name, version: version) }
+      let names =
+        name.flatMap { renaming.after.flattenedEntity(named: $0) }.map { Set($0.propertyNames) } ?? []
+      for place in places[row.number] ?? [] {
+        let property = rows[place].name
+        let owner = line.first { $0.declares(property) }
+        let new = owner.flatMap { renaming.properties[$0.name]?[property] }.flatMap {
+          names.contains($0) ? $0 : nil
         }
-        continue
-      }
-      let owner = renaming.before.entity(named: row.entity).flatMap {
-        renaming.before.declarer(of: former, in: $0)
-      }
-      let new = owner.flatMap { renaming.property($0.name, former) }
-      guard let entity, let new,
-        renaming.after.flattenedEntity(named: entity)?.propertyNames.contains(new.name) == true
-      else {
-        change(index) { ($0.entity, $0.ended) = (entity ?? row.entity, Int64(version)) }
-        continue
-      }
-      if (entity, new.name) != (row.entity, former) {
-        change(index) { ($0.entity, $0.property) = (entity, new.name) }
+        if new != property { change(place, to: new, version: version) }
       }
     }
   }
 
-  /// Renames the recorded names of a file.
+  /// Renames the recorded names of a file, and ends those that are gone.
+  /// - Parameter version: The version of the model after the step.
   static func follow(_ renamings: [Renaming], version: Int, on connection: Connection) throws {
     guard !renamings.isEmpty, var names = try RecordedNames(connection) else { return }
     for renaming in renamings { names.follow(renaming, version: version) }
@@ -121,27 +135,26 @@ struct RecordedNames {
 
   /// The names by their numbers. One that ended has the version of the model that lacks it: `title@5`.
   var byNumber: [Int64: (entity: String, property: String?)] {
-    func shown(_ name: String, _ ended: Int64?) -> String { ended.map { "\(name)@\($0)" } ?? name }
-    var ended: [String: Int64?] = [:]
-    for row in rows where row.property == nil { ended[row.entity] = row.ended }
+    func shown(_ row: RecordedNamesTable.Row) -> String { row.ended.map { "\(row.name)@\($0)" } ?? row.name }
+    let entities = Dictionary(
+      uniqueKeysWithValues: rows.lazy.filter { $0.entity == nil }.map { ($0.number, shown($0)) })
     return Dictionary(
       uniqueKeysWithValues: rows.map { row in
-        guard let property = row.property else { return (row.number, (shown(row.entity, row.ended), nil)) }
-        let end = ended[row.entity] ?? nil
-        return (row.number, (shown(row.entity, end), shown(property, end == nil ? row.ended : nil)))
+        guard let entity = row.entity else { return (row.number, (shown(row), nil)) }
+        return (row.number, (entities[entity] ?? "?", shown(row)))
       })
   }
 
-  /// Returns the numbers of the names that exist.
-  var numbers: [String: (entity: UInt64, properties: [String: UInt64])] {
-    var numbers: [String: (entity: UInt64, properties: [String: UInt64])] = [:]
-    for row in rows where row.ended == nil {
-      let number = UInt64(bitPattern: row.number)
-      if let property = row.property {
-        numbers[row.entity, default: (0, [:])].properties[property] = number
-      } else {
-        numbers[row.entity, default: (0, [:])].entity = number
-      }
+  /// The numbers of an entity and of its properties, by their names.
+  typealias Numbers = [String: (entity: UInt64, properties: [String: UInt64])]
+
+  /// The numbers of the names that exist.
+  var numbers: Numbers {
+    let places = properties
+    var numbers: Numbers = [:]
+    for row in rows where row.ended == nil && row.entity == nil {
+      let own = (places[row.number] ?? []).map { (rows[$0].name, UInt64(bitPattern: rows[$0].number)) }
+      numbers[row.name] = (UInt64(bitPattern: row.number), Dictionary(own) { _, last in last })
     }
     return numbers
   }

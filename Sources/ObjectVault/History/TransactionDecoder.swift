@@ -8,6 +8,8 @@ struct TransactionDecoder {
   struct Filter {
     /// The names of the entities; nil for all.
     var entities: Set<String>?
+    /// The names of the entities whose unknown changes are wanted; nil for all.
+    var gaps: Set<String>?
     var rowID: Int64?
     var property: String?
     /// For relationships of other entities (`MemoTag.memos`) that lead to wanted entities: the inverse.
@@ -38,7 +40,15 @@ struct TransactionDecoder {
   }
 
   /// The changes that were read, without those that cancel each other out.
-  var changes: ChangeSet { collector.changes }
+  var changes: ChangeSet {
+    var changes = collector.changes
+    // Of several changes of an object in one transaction, their result counts.
+    if let property = filter.property {
+      changes.inserted.removeAll { $0.values[property] == nil }
+      changes.updated.removeAll { $0.new[property] == nil }
+    }
+    return changes
+  }
 
   private enum Form {
     case row(RecordKind, entity: String, properties: [String])
@@ -79,7 +89,7 @@ struct TransactionDecoder {
       case .row(let kind, let entity, let properties):
         try readRow(kind, entity, id: id(), properties, &reader)
       case .relationship(.gap, let entity, _):
-        guard filter.entities.map({ $0.contains(entity) }) != false else { continue }
+        guard filter.gaps.map({ $0.contains(entity) }) != false else { continue }
         isReversible = false
         collector.changedBySQL.insert(entity)
       case .relationship(let kind, let entity, let name):
@@ -106,7 +116,7 @@ struct TransactionDecoder {
     }
     let old = kind == .updated ? try values() : [:]
     let new = kind == .removed ? [:] : try values()
-    guard filter.takes(entity, id), concerns(filter.property, kind, new) else { return }
+    guard filter.takes(entity, id) else { return }
     if kind == .changed || kind == .removed { isReversible = false }
     switch kind {
     case .inserted: collector.insert(entity, rowID: id, values: new)
@@ -116,12 +126,6 @@ struct TransactionDecoder {
     case .removed: collector.remove(entity, rowID: id)
     case .linked, .unlinked, .placed, .gap: break
     }
-  }
-
-  /// Whether a record is about a property; true without one. A deletion ends the property, too.
-  private func concerns(_ property: String?, _ kind: RecordKind, _ new: ChangeSet.Values) -> Bool {
-    guard let property, kind != .deleted, kind != .removed else { return true }
-    return new[property].map { kind != .inserted || !$0.isNull } == true
   }
 
   /// Reads the rest of a record about a relationship.

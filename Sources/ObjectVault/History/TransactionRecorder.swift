@@ -133,23 +133,33 @@ struct TransactionRecorder: Sendable {
     if writer.bytes.count >= Self.partBytes { try storeParts(connection) }
   }
 
-  private mutating func storeParts(_ connection: Connection) throws {
-    while writer.bytes.count >= Self.partBytes { try storePart(Self.partBytes, connection) }
-  }
-
-  private mutating func storePart(_ count: Int, _ connection: Connection) throws {
+  /// Stores the bytes in parts.
+  /// - Parameter isEnd: Whether the last part may be shorter.
+  private mutating func storeParts(_ connection: Connection, isEnd: Bool = false) throws {
     var head = try head ?? (id: Self.nextID(connection), parts: 0)
-    head.parts += 1
-    try TransactionTable(connection: connection).appendPart(
-      head.id + head.parts, body: .blob(Data(writer.take(count))))
+    var start = 0
+    while writer.bytes.count - start >= (isEnd ? 1 : Self.partBytes) {
+      let end = min(start + Self.partBytes, writer.bytes.count)
+      head.parts += 1
+      try TransactionTable(connection: connection).appendPart(
+        head.id + head.parts, body: .blob(Data(writer.bytes[start..<end])))
+      start = end
+    }
+    // Removed once: removing each part by itself would be quadratic for a large value.
+    writer.removeFirst(start)
     self.head = head
   }
 
   /// Returns the id of the next transaction.
   static func nextID(_ connection: Connection) throws -> Int64 {
-    if let last = try TransactionTable(connection: connection).last() { return last + 1 }
-    // All transactions were purged: their ids are not used again.
-    return (try HistoryMark(in: connection)?.sequence ?? 0) + 1
+    // After a purge of all transactions, their ids are not used again.
+    let last =
+      try TransactionTable(connection: connection).last() ?? HistoryMark(in: connection)?.sequence ?? 0
+    guard (0..<TransactionTable.Head.highest).contains(last) else {
+      throw StoreError.bookkeepingDamaged(
+        file: connection.path, place: "\(TransactionTable.name), row \(last),", reason: "has an invalid id")
+    }
+    return last + 1
   }
 
   /// Stores the rest, and the head. Called before the commit.
@@ -160,8 +170,7 @@ struct TransactionRecorder: Sendable {
     on connection: Connection, author: String?, name: String?, version: Int, kind: Int64 = 0
   ) throws {
     guard !isEmpty else { return }
-    try storeParts(connection)
-    if head != nil, !writer.bytes.isEmpty { try storePart(writer.bytes.count, connection) }
+    if head != nil || writer.bytes.count > Self.partBytes { try storeParts(connection, isEnd: true) }
     let id = try head?.id ?? Self.nextID(connection)
     try TransactionTable(connection: connection).append(
       .init(

@@ -37,8 +37,8 @@ extension SaveWriter {
       let isChange = try writeLink(planned, fires)
       if !isChange { try requireWritten(planned, fires) }
       if isRecorded { recordLink(planned, isChange: isChange) }
+      try history?.store(connection)
     }
-    try history?.store(connection)
   }
 
   /// Writes one link.

@@ -1,4 +1,4 @@
-// Writes the places of members, and records changes of places for change sets.
+// Writes the places of members, and records changes of places.
 
 internal import CipherSQLite
 
@@ -44,6 +44,7 @@ extension SaveWriter {
     for (relationship, placement) in try before.changes(ConnectionReader(connection: connection)) {
       record?.place(placement)
       history?.place(placement, in: relationship)
+      try history?.store(connection)
     }
   }
 

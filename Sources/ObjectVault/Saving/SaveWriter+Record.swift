@@ -67,7 +67,10 @@ extension SaveWriter {
 
   /// Records the references that a delete rule is about to set to nil.
   func recordReleases(_ entity: EntityMapping, slot: Int, ids: [Int64]) throws {
-    guard records else { return }
+    let keepsHistory = history.map { recorder in
+      entity.branch.contains { recorder.numbers.detail($0) != nil }
+    }
+    guard record != nil || keepsHistory == true else { return }
     let name = entity.slots[slot].name
     let rows = try connection.query(
       sql: entity.columnSQL(slot, count: ids.count), ids.map { .integer($0) }
@@ -97,18 +100,25 @@ extension SaveWriter {
       guard record != nil || history?.numbers.detail(entity) != nil else { continue }
       let names = entity.storedSlots.map { entity.slots[$0].name }
       for batch in level.ids.chunked(batchSize) {
-        let rows = try connection.query(
-          sql: entity.wholeRowsSQL(count: batch.count), batch.map { .integer($0) }
-        ) { row in (row.int64(0), names.indices.map { row.value($0 + 1) }) }
-        for (id, values) in rows.sorted(by: { $0.0 < $1.0 }) {
-          if history != nil {
-            var left = values[...]
-            history?.delete(entity, id: id) { writer, _ in writer.put(left.popFirst() ?? .null) }
+        var rows: [(id: Int64, values: [SQLValue])] = []
+        try connection.withStatement(sql: entity.wholeRowsSQL(count: batch.count)) { row in
+          try row.bind(batch.map { .integer($0) })
+          while try row.step() {
+            if record != nil {
+              rows.append((row.int64(0), names.indices.map { row.value($0 + 1) }))
+            }
+            // One by one: a row may have large values.
+            var column = 0
+            history?.delete(entity, id: row.int64(0)) { writer, _ in
+              column += 1
+              writer.put(row.value(column))
+            }
+            try history?.store(connection)
           }
-          guard record != nil else { continue }
+        }
+        for (id, values) in rows.sorted(by: { $0.id < $1.id }) {
           record?.delete(entity.name, rowID: id, values: Dictionary(uniqueKeysWithValues: zip(names, values)))
         }
-        try history?.store(connection)
       }
     }
   }

@@ -35,6 +35,7 @@ extension SaveWriter {
           try run(statement, for: object)
           if connection.changes != 1 { throw ignored(entity, id: object.rowID, what: "written") }
           recordInsertion(of: object, entity, overlay)
+          try history?.store(connection)
         } writeRest: {
           try insert(object, entity, without: $0)
         }
@@ -176,6 +177,7 @@ extension SaveWriter {
     try run(statement, for: object)
     if connection.changes != 1 { throw try unwritten(object, of: entity, slots: slots) }
     recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay)
+    try history?.store(connection)
   }
 
   private func bind(

@@ -45,7 +45,12 @@ extension Store {
   ///   trigger or constraint that is not part of the model refuses a link;
   ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError``, also if such a trigger or constraint
   ///   refuses a row. Nothing is written then.
-  public func apply(_ changes: ChangeSet) async throws {
+  public func apply(_ changes: ChangeSet) async throws { try await apply(changes) { _ in } }
+
+  /// Writes changes, after a check in the transaction.
+  func apply(_ changes: ChangeSet, checking check: @escaping @Sendable (Connection) throws -> Void)
+    async throws
+  {
     let core = core
     guard changes.changedBySQL.isEmpty else {
       throw StoreError.changesNotRecorded(entities: changes.changedBySQL)
@@ -53,6 +58,7 @@ extension Store {
     guard !changes.isEmpty else { return }
     try await pool.write { connection in
       try core.beginWriting(connection)
+      try check(connection)
       try ChangeWriter(mapping: core.mapping, connection: connection, reservedIDs: core.reservedIDs)
         .apply(changes)
       var history = try core.recorder(connection)

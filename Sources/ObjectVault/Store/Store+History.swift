@@ -75,7 +75,7 @@ extension Store {
   ///   - id: The object, which may be deleted meanwhile.
   ///   - token: The position after the transaction.
   /// - Returns: The values, under the present names of the properties; nil if the object did not exist.
-  ///   A property that a later step added has its present value.
+  ///   A property that a later step added has the value that the step gave it.
   /// - Throws: ``StoreError/stateUnknown(entity:rowID:reason:)`` if SQL or a migration step changed objects
   ///   of the entity since then, or if the history does not go back far enough; otherwise as
   ///   ``history(_:)``.
@@ -96,23 +96,26 @@ extension Store {
   /// Undoes a transaction of the history, or the part of it that a ``HistoryRequest`` has found, also in
   /// another launch of the app. The undo is a transaction of the history, too.
   ///
-  /// Later changes of other objects and properties stay.
+  /// Later changes of other objects and properties stay. Only entities with a history are undone: what a
+  /// delete rule deleted or released in others is not.
   /// - Parameters:
   ///   - transaction: The transaction.
   ///   - author: The author of the undo.
   /// - Throws: ``StoreError/notReversible(transaction:reason:)`` if the history does not have the old values;
   ///   ``StoreError/changesDoNotFit(entity:rowID:properties:)`` with an object that was changed again since
-  ///   then; otherwise as ``apply(_:)``. Nothing is written then.
+  ///   then; ``StoreError/historyDiffers(file:)`` for a transaction of another store; otherwise as
+  ///   ``apply(_:)``. Nothing is written then.
   public func undo(_ transaction: HistoryTransaction, author: String? = nil) async throws {
-    guard transaction.isReversible else {
-      let reason =
-        transaction.kind == .changes
-        ? "the history does not have the old values of all its changes" : "it is a migration step"
+    if let reason = transaction.obstacle {
       throw StoreError.notReversible(transaction: transaction.token.sequence, reason: reason)
     }
     var inverse = transaction.changes.inverse
     (inverse.author, inverse.name) = (author, transaction.name.map { "Undo \($0)" } ?? "Undo")
-    try await apply(inverse)
+    let token = transaction.token
+    try await apply(inverse) { connection in
+      guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
+      try reader.requireOwn(token)
+    }
   }
 
   // MARK: Purging

@@ -74,6 +74,8 @@ enum LogCommand: Command {
         switch value {
         case .null: try container.encodeNil()
         case .integer(let number): try container.encode(number)
+        // JSON has no infinite numbers.
+        case .real(let number) where !number.isFinite: try container.encode("\(number)")
         case .real(let number): try container.encode(number)
         case .text(let text): try container.encode(text)
         case .blob(let data): try container.encode(data)
@@ -159,7 +161,7 @@ enum LogCommand: Command {
     try info.requireKnownFormat(file: session.storePath)
     let reader = try history(inspection)
     var (lines, text, hasMore): ([Line], [String], Bool) = ([], [], false)
-    let whole = request.since(try since.map { try reader.token($0) })
+    let whole = request.since(try since.map { try token($0, reader) })
     try reader.transactions(whole, in: info.model) { transaction in
       if limit > 0, lines.count == limit {
         hasMore = true
@@ -253,25 +255,24 @@ enum LogCommand: Command {
 
   private static func purge(_ session: Session, _ extent: Extent) async throws -> any Report {
     let key = try session.key()
-    let (count, left) = try look(session, extent, key: key)
+    let (count, purged) = try look(session, extent, key: key)
     guard count > 0 else { return PurgeReport(store: session.storeAfterwards, purged: 0) }
     try session.confirm(
       "\(session.storePath): \(count) \(count == 1 ? "transaction" : "transactions") of the history would be "
         + "deleted for good.", allow: "--yes")
     session.interruption.begin(
       PurgedHistory(
-        store: session.storePath, key: key, count: left,
+        store: session.storePath, key: key, purged: purged,
         configuration: try session.lookingConfiguration(), log: session.line(LogCommand.self)))
-    let purged = try purge(session, extent, key: key)
-    return PurgeReport(store: session.storeAfterwards, purged: purged)
+    return PurgeReport(store: session.storeAfterwards, purged: try purge(session, extent, key: key))
   }
 
-  /// Returns the number of transactions that would be deleted, and the number of all. The store is closed again
-  /// afterwards.
-  private static func look(_ session: Session, _ extent: Extent, key: Key) throws -> (Int, all: Int) {
+  /// Returns the number of transactions that would be deleted, and the last one that was purged before. The
+  /// store is closed again afterwards.
+  private static func look(_ session: Session, _ extent: Extent, key: Key) throws -> (Int, purged: Int64?) {
     let inspection = try session.inspection(key: key)
     let reader = try history(inspection)
-    return (try reader.count(purging: purge(extent, reader)), try reader.count(purging: .all))
+    return (try reader.count(purging: purge(extent, reader)), reader.purged)
   }
 
   private static func purge(_ session: Session, _ extent: Extent, key: Key) throws -> Int {
@@ -288,7 +289,19 @@ enum LogCommand: Command {
     switch extent {
     case .keep(let count): .keeping(transactions: count)
     case .before(let date): .before(date)
-    case .through(let number): .through(try reader.token(number))
+    case .through(let number): .through(try token(number, reader))
+    }
+  }
+
+  /// Returns the token of the transaction with a number.
+  private static func token(_ number: Int64, _ reader: HistoryReader) throws -> HistoryToken {
+    do { return try reader.token(number) } catch is StoreError {
+      let last = try reader.token
+      let first = reader.purged.map { "they begin after #\($0), up to which they were purged" }
+      throw RefusedError(
+        code: .usage,
+        description:
+          "There is no transaction #\(number)\(first.map { ": \($0)" } ?? ""); the last one is #\(last).")
     }
   }
 }

@@ -132,11 +132,116 @@ import Testing
     let again = try await Store.open(at: url, key: testKey, schema: with, migrations: .automatic)
     #expect(again.opening.automaticStep?.text.contains("set history of Jotting to full") == true)
     try await again.write { _ = $0.insert(Jotting.self) { $0.text = "b" } }
-    #expect(try await again.history().map(\.lines) == [["inserted Jotting 2"]])
+    #expect(try await again.history().map(\.lines) == [["changed by SQL: Jotting"], ["inserted Jotting 2"]])
+    #expect(try await again.history()[0].kind == .step(2))
     again.close()
     let third = try await Store.open(at: url, key: testKey, schema: with, migrations: .automatic)
     #expect(third.opening.automaticStep == nil)
     third.close()
+  }
+
+  @Test func `what was changed without a history is a gap when the history begins again`() async throws {
+    let texts = [
+      Self.texts[0], "set history of Note to none", "set history of Note to changes",
+      "create entity Mark : Note {\n}",
+    ]
+    try await Store.create(at: url, key: testKey, migrations: set(1))
+    try await write { _ = try $0.insert(entity: "Note") { $0["title"] = "a" } }
+    let first = try #require(try await history().last?.token)
+    for count in 2...4 {
+      let steps = try MigrationSet(
+        texts.prefix(count).enumerated().map { index, text in
+          try MigrationStep(number: index + 1, name: "s\(index + 1)", text: "format: 1\n[up]\n\(text)")
+        })
+      try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
+      try await write { try $0.fetch(entity: "Note").all().forEach { $0["title"] = "title \(count)" } }
+    }
+    let all = try await history()
+    #expect(all.map(\.kind) == [.changes, .step(2), .step(3), .changes, .step(4), .changes])
+    #expect(all[1].lines == ["changed by SQL: Note"] && all[2].lines == ["changed by SQL: Note"])
+    let store = try await Store.open(at: url, key: testKey)
+    defer { store.close() }
+    let id = DynamicID(entity: "Note", rowID: 1)
+    #expect(try await store.values(of: id, at: all[3].token)?.values["title"] == "title 3")
+    await #expect {
+      try await store.values(of: id, at: first)
+    } throws: {
+      if case StoreError.stateUnknown(entity: "Note", rowID: 1, _) = $0 { true } else { false }
+    }
+  }
+
+  @Test func `a name that is used again is another entity or property`() async throws {
+    let texts = [
+      "create entity Memo history full {\n attribute title string optional\n}\n"
+        + "create entity Note history full {\n attribute title string optional\n}",
+      "allow: lossy:Note\n[up]\ndrop entity Note", "rename entity Memo -> Note",
+      "allow: lossy:Note.title\n[up]\ndrop attribute Note.title\nadd attribute Note.text string optional",
+      "rename attribute Note.text -> title",
+    ]
+    func set(_ count: Int) throws -> MigrationSet {
+      try MigrationSet(
+        texts.prefix(count).enumerated().map { index, text in
+          try MigrationStep(
+            number: index + 1, name: "s\(index + 1)",
+            text: "format: 1\n\(text.contains("[up]") ? "" : "[up]\n")\(text)")
+        })
+    }
+    try await Store.create(at: url, key: testKey, migrations: set(1))
+    try await write { context in
+      for name in ["Memo", "Note"] { _ = try context.insert(entity: name) { $0["title"] = .some(name) } }
+    }
+    try await Store.migrate(at: url, key: testKey, migrations: set(4), makesBackups: false)
+    try await write { try $0.fetch(entity: "Note").all().forEach { $0["text"] = "new" } }
+    try await Store.migrate(at: url, key: testKey, migrations: set(5), makesBackups: false)
+    let all = try await history()
+    #expect(Set(all[0].lines) == ["inserted Note 1", "inserted Note@2 1"])
+    let old = Dictionary(uniqueKeysWithValues: all[0].changes.inserted.map { ($0.entity, $0.values) })
+    #expect(old == ["Note": ["title@4": "Memo"], "Note@2": ["title": "Note"]])
+    #expect(all.last?.kind == .step(5) && all[all.count - 2].changes.updated[0].new == ["title": "new"])
+    let store = try await Store.open(at: url, key: testKey)
+    defer { store.close() }
+    await #expect(throws: StoreError.notReversible(transaction: 1, reason: "a later step removed title")) {
+      try await store.undo(all[0])
+    }
+    #expect(
+      try await store.history(HistoryRequest().of(DynamicID(entity: "Note", rowID: 1)).newestFirst()).last?
+        .lines == ["inserted Note 1"])
+  }
+
+  @Test func `objects that change tables, and those of a new entity, have no known earlier states`()
+    async throws
+  {
+    let texts = [
+      "create entity Base history full {\n attribute title string optional\n}\n"
+        + "create entity Note history full {\n attribute title string optional\n}",
+      "set parent of Note to Base",
+      "create entity Tag history full {\n attribute word string\n}\nseed { INSERT INTO $Tag($Tag.word) VALUES ('a') }",
+    ]
+    func set(_ count: Int) throws -> MigrationSet {
+      try MigrationSet(
+        texts.prefix(count).enumerated().map { index, text in
+          try MigrationStep(number: index + 1, name: "s\(index + 1)", text: "format: 1\n[up]\n\(text)")
+        })
+    }
+    try await Store.create(at: url, key: testKey, migrations: set(1))
+    try await write { context in
+      for name in ["Base", "Note"] { _ = try context.insert(entity: name) { $0["title"] = .some(name) } }
+    }
+    let token = try #require(try await history().last?.token)
+    try await Store.migrate(at: url, key: testKey, migrations: set(3), makesBackups: false)
+    let all = try await history()
+    #expect(Set(all[0].lines) == ["inserted Base 1", "inserted Note@2 1"])
+    #expect(all[2].lines.contains("changed by SQL: Tag"))
+    let store = try await Store.open(at: url, key: testKey)
+    defer { store.close() }
+    let note = try await store.read { try $0.fetch(entity: "Note").one().id }
+    for id in [note, DynamicID(entity: "Tag", rowID: 1)] {
+      await #expect {
+        try await store.values(of: id, at: token)
+      } throws: {
+        if case StoreError.stateUnknown = $0 { true } else { false }
+      }
+    }
   }
 
   @Test func `a program with the model before the history may not write past it`() async throws {
@@ -144,7 +249,8 @@ import Testing
       MigrationStep(
         number: 1, name: "one",
         text: "format: 1\n[up]\ncreate entity Jotting {\n attribute text string default \"\"\n}"),
-      MigrationStep(number: 2, name: "two", text: "format: 1\n[up]\nset history of Jotting to full"),
+      MigrationStep(
+        number: 2, name: "two", text: "format: 1\nreader: 1\n[up]\nset history of Jotting to full"),
     ])
     #expect(steps.steps[1].operations.map(\.description) == ["set history of Jotting to full"])
     let old = try MigrationSet(Array(steps.steps.prefix(1)))

@@ -139,6 +139,75 @@ import Testing
     }
   }
 
+  @Test func `of several changes in a transaction their result counts, also for a property`() async throws {
+    try await store.write { context in
+      let memo = context.insert(Memo.self)
+      try context.save()
+      context.delete(memo)
+      try context.save()
+      let other = context.insert(Memo.self)
+      try context.save()
+      other.weight = 2
+    }
+    let found = try await store.history(HistoryRequest().of(Memo.self).changing("weight"))
+    #expect(found.map(\.lines) == [["inserted Memo 2"]])
+  }
+
+  @Test func `SQL on a table is a change of each of its entities`() async throws {
+    try await store.write { _ = $0.insert(Letter.self) { $0.title = "a" } }
+    try await store.write { try $0.execute("UPDATE Memo SET pages = 3") }
+    let found = try await store.history(HistoryRequest().of(Letter.self))
+    #expect(found.map(\.lines) == [["inserted Letter 1"], ["changed by SQL: Memo"]])
+    #expect(!found[1].isReversible)
+  }
+
+  @Test func `ids and transactions of another store are refused`() async throws {
+    let id = try await add("a")
+    let foreign = try await TemporaryStore(memoModel())
+    try await add("a", to: foreign.store)
+    await #expect(throws: StoreError.idOfAnotherStore(entity: "Memo", rowID: 1)) {
+      try await foreign.store.lastChange(of: id)
+    }
+    await #expect(throws: StoreError.idOfAnotherStore(entity: "Memo", rowID: 1)) {
+      try await foreign.store.values(of: id, at: foreign.store.historyToken())
+    }
+    let own = try await store.history()[0]
+    await #expect(throws: StoreError.historyDiffers(file: foreign.store.url.path)) {
+      try await foreign.store.undo(own)
+    }
+    #expect(try await foreign.store.read { try $0.fetch(Memo.self).count() } == 1)
+    // A transaction that was read before it was purged can still be undone.
+    try await add("b")
+    try await store.purgeHistory(.all)
+    try await store.undo(own)
+    #expect(try await store.read { try $0.fetch(Memo.self).count() } == 1)
+  }
+
+  @Test(arguments: [
+    "UPDATE vault_transactions SET parts = 9223372036854775807",
+    "UPDATE vault_transactions SET id = 9223372036854775807",
+    "UPDATE vault_transactions SET time = 9e999",
+    "UPDATE vault_transactions SET version = 9223372036854775807, kind = 2",
+    "UPDATE vault_transactions SET parts = -3",
+    "UPDATE vault_names SET number = 9223372036854775807 WHERE number = 1",
+    "UPDATE vault_names SET entity = 77", "DELETE FROM vault_names",
+    "UPDATE vault_transactions SET body = zeroblob(70000)",
+    "UPDATE vault_transactions SET id = -5, body = NULL",
+  ])
+  func `numbers that the store would not write are an error, and never a crash`(_ sql: String) async throws {
+    try await add("a")
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.execute(sql: sql)
+    connection.close()
+    _ = try? await store.history()
+    _ = try? await store.historyToken()
+    _ = try? await store.values(of: ObjectID<Memo>(rowID: 1), at: store.historyToken())
+    _ = try? await store.purgeHistory(.keeping(transactions: 1))
+    _ = try? await add("b")
+    _ = try? await store.purgeHistory(.all)
+    _ = try await store.verify()
+  }
+
   @Test func `a conflict tells who is the other side`() async throws {
     let id = try await add("a", "Ann")
     let context = store.makeContext()

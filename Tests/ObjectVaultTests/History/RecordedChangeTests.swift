@@ -251,6 +251,76 @@ import Testing
     }
   }
 
+  @Test func `a large value and a table with triggers are recorded part by part`() async throws {
+    let bytes = Data((0..<24_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    let context = store.makeContext()
+    let memo = context.insert(Memo.self) { ($0.code, $0.content) = (1, bytes) }
+    try context.save()
+    context.delete(memo)
+    try context.save()
+    let found = try await store.history()
+    #expect(found[0].changes.inserted[0].values["content"] == .blob(bytes))
+    #expect(found[1].changes.deleted[0].values["content"] == .blob(bytes))
+    #expect(try store.rows("SELECT max(length(body)) FROM vault_transactions") == [[65_536]])
+  }
+
+  @Test func `a row that a trigger has changed has no known earlier state`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Jotting.self).history()
+        RawObject.trigger(
+          "Shout",
+          sql:
+            "AFTER UPDATE OF text ON $Jotting BEGIN UPDATE $Jotting SET $Jotting.text = upper(NEW.text) WHERE $Jotting.id = NEW.id; END"
+        )
+      })
+    let store = temporary.store
+    let id = try await store.write { $0.insert(Jotting.self) { $0.text = "a" }.id }
+    let token = try await store.historyToken()
+    try await store.write { try $0.existing(id)?.text = "b" }
+    await #expect {
+      try await store.values(of: id, at: token)
+    } throws: {
+      "\($0)".contains("text was changed after transaction 2 without a record")
+    }
+  }
+
+  @Test func `a write reads what was committed before`() async throws {
+    let id = try await store.write { $0.insert(Memo.self) { $0.title = "a" }.id }
+    let token = try await store.historyToken()
+    try await store.write { try $0.existing(id)?.title = "b" }
+    let seen = try await store.write { context in
+      try context.existing(id)?.pages = 7
+      try context.save()
+      return (try context.values(of: id, at: token), try context.history().count)
+    }
+    #expect(seen.0?.values == ["title": "a", "pages": 0] && seen.1 == 2)
+  }
+
+  @Test func `in a hierarchy only the entities with a history are recorded`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Memo.self)
+        Entity(Letter.self).history()
+        Entity(MemoFolder.self)
+        Entity(MemoTag.self)
+      })
+    let store = temporary.store
+    try await store.write { context in
+      for type in [Memo.self, Letter.self] { context.insert(type) { $0.title = "a" } }
+    }
+    let token = try await store.historyToken()
+    try await store.write { context in
+      for memo in try context.fetch(Memo.self).all() { memo.title = "b" }
+    }
+    #expect(try await store.history().map(\.lines) == [["inserted Letter 2"], ["updated Letter 2: title"]])
+    #expect(try await store.values(of: ObjectID<Memo>(rowID: 2), at: token)?.values["title"] == "a")
+    await #expect(throws: StoreError.noHistory(entity: "Memo")) {
+      try await store.values(of: ObjectID<Memo>(rowID: 1), at: token)
+    }
+    await #expect(throws: StoreError.self) { try await store.values(of: ObjectID<Memo>(rowID: 9), at: token) }
+  }
+
   @Test func `a new key and a compacted file keep the history`() async throws {
     try await store.write { _ = $0.insert(Memo.self) { $0.title = "a" } }
     try await store.rekey(to: .passphrase("another"))

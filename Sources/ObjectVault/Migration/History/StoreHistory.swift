@@ -30,7 +30,18 @@ struct StoreHistory: Equatable {
   func check(against set: MigrationSet, file: String) throws {
     try requireKnownFormat(file: file)
     try checkSteps(against: set)
-    if version > set.version, minimumReader > set.version { throw newer(than: set, file: file) }
+    guard version > set.version else { return }
+    if try minimumReader > set.version || recordsMore(than: set) { throw newer(than: set, file: file) }
+  }
+
+  /// Whether the store keeps a history of an entity that a program with these steps would change without
+  /// recording it, whatever the steps allow.
+  private func recordsMore(than set: MigrationSet) throws -> Bool {
+    let (model, older) = (try model(), try set.model(at: set.version))
+    return model.entities.contains { entity in
+      model.flattened(entity).history != nil
+        && older.flattenedEntity(named: entity.name)?.history != model.flattened(entity).history
+    }
   }
 
   /// Refuses a file of a format that this release does not support.

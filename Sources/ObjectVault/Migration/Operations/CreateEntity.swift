@@ -26,7 +26,8 @@ struct CreateEntity: TableOperation {
   var subject: OperationSubject { .madeEntity(entity) }
   var traits: OperationTraits {
     OperationTraits(
-      rewritesValues: false, completesInverses: true, breaksReaders: false,
+      // A program with the model before could not record what it does to the objects.
+      rewritesValues: false, completesInverses: true, breaksReaders: entity.history != nil,
       hasForeignSQL: false)
   }
 

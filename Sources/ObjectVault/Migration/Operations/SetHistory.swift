@@ -22,7 +22,13 @@ struct SetHistory: TableOperation {
   }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    model.entities[try model.index(of: entity)].history = detail
+    let index = try model.index(of: entity)
+    guard model.entities[index].history != detail else {
+      throw ModelError(
+        reason: detail.map { "\(entity) already has the history \($0.rawValue)" }
+          ?? "\(entity) has no history of its own")
+    }
+    model.entities[index].history = detail
   }
 
   func needsOwnSegment(after mapping: SegmentMapping, in model: Schema) -> Bool { false }
