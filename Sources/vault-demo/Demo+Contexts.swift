@@ -46,7 +46,7 @@ extension Demo {
   func liveList() async throws {
     title("5. A list that follows the store")
     let store = try await open(oldKey)
-    let request = ObjectRequest<User>().where("city = %@", "北京").sorted(by: \.name)
+    let request = try ObjectRequest<User>().where("city = %@", "北京").sorted(by: \.name)
     call("for try await users in store.observe(request, values: \\.name), while other code writes")
     var count = 0
     for try await users in store.observe(request, values: \.name) {

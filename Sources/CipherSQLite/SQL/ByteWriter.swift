@@ -63,9 +63,10 @@ package struct ByteWriter: Sendable {
     for (places, scale) in Self.scales.enumerated() {
       let scaled = (real * scale).rounded()
       guard abs(scaled) < Self.scaledLimit else { break }
-      guard (scaled / scale).bitPattern == real.bitPattern else { continue }
+      let number = Int64(scaled)
+      guard (Double(number) / scale).bitPattern == real.bitPattern else { continue }
       bytes.append(UInt8(5 + places))
-      return put(signed: Int64(scaled))
+      return put(signed: number)
     }
     bytes.append(2)
     var bits = real.bitPattern

@@ -41,10 +41,14 @@ extension Persistable where Self: ManagedObject {
     for path: KeyPath<Self, Members>
   ) throws -> [ObjectID<Members.Member>] {
     let name = try (path as PartialKeyPath<Self>).propertyNames.shownPath
+    if state == .invalid, !isDraft { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
     guard let context, let relationship = relationship(named: name) else {
       throw StoreError.noContext(entity: nameOfEntity, property: name)
     }
-    guard state != .invalid else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
+    if relationship.isOrdered {
+      if state != .inserted { try loadMembers(relationship.slot) }
+      return self[keyPath: path].related.map(\.id)
+    }
     return try context.memberIDs(of: self, relationship).map { id in
       ObjectID(rowID: id, of: context.mark(of: id))
     }
@@ -70,11 +74,9 @@ extension ObjectContext {
   fileprivate func memberIDs(of object: ManagedObject, _ relationship: RelationshipMapping) throws -> [Int64]
   {
     let isInMemory = object.state == .inserted || object.toMany[relationship.slot]?.isWhole == true
-    if isInMemory || relationship.isOrdered {
-      if !isInMemory { try object.loadMembers(relationship.slot) }
+    if isInMemory {
       let members = object.members(relationship.slot).members ?? []
-      let ids = members.filter { $0.state != .deleted && $0.state != .invalid }.map(\.visibleRowID)
-      return relationship.isOrdered ? Array(ids) : sorted(ids)
+      return sorted(members.filter { $0.state != .deleted && $0.state != .invalid }.map(\.visibleRowID))
     }
     statistics.queries += 1
     let links = try withConnection { connection in

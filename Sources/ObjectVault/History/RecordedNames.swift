@@ -59,9 +59,14 @@ struct RecordedNames {
     for index in rows.indices where rows[index].ended == nil && rows[index].entity == nil {
       let row = rows[index]
       let names = model.flattenedEntity(named: row.name).map { Set($0.propertyNames) }
-      if names == nil { change(index, to: nil, version: version) } else { entities[row.name] = row.number }
+      // The properties of an entity that ended keep their names.
+      guard let names else {
+        change(index, to: nil, version: version)
+        continue
+      }
+      entities[row.name] = row.number
       for place in places[row.number] ?? [] {
-        if names?.contains(rows[place].name) == true {
+        if names.contains(rows[place].name) {
           known[row.number, default: []].insert(rows[place].name)
         } else {
           change(place, to: nil, version: version)
@@ -110,8 +115,8 @@ struct RecordedNames {
       guard !line.allSatisfy({ renaming.kept.contains($0.name) }) else { continue }
       let name = renaming.entities[row.name]
       if name != row.name { change(index, to: name, version: version) }
-      let names =
-        name.flatMap { renaming.after.flattenedEntity(named: $0) }.map { Set($0.propertyNames) } ?? []
+      guard let name else { continue }
+      let names = renaming.after.flattenedEntity(named: name).map { Set($0.propertyNames) } ?? []
       for place in places[row.number] ?? [] {
         let property = rows[place].name
         let owner = line.first { $0.declares(property) }

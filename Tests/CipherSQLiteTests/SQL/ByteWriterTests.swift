@@ -9,7 +9,8 @@ import Testing
     [.null, .text(""), .text("a\0b"), .blob(Data()), .blob(Data([0, 255])), .text("e\u{301}é陳")]
     + [Int64.min, -1, 0, 1, 127, 128, 239, 240, 1 << 40, Int64.max].map { .integer($0) }
     + [
-      0.0, -0.0, 0.1, -0.3, 1.5, 599.99, 1e15, 1e16, 1e300, 5e-324, .infinity, -.infinity, 0.1 + 0.2, 1 / 3.0,
+      0.0, -0.0, 0.1, -0.3, 1.5, 599.99, 1e15, 1e16, 1e300, Double.leastNonzeroMagnitude, .infinity,
+      -.infinity, 0.1 + 0.2, 1 / 3.0,
       800_000_000.25, 12_345.678_9, -99.95, 4_503_599_627_370_497.5,
     ].map { .real($0) }
     + [111, 112, 200, 70_000].map { .text(String(repeating: "x", count: $0)) }

@@ -51,9 +51,11 @@ import Testing
     let folder = try context.fetch(MemoFolder.self).where("name == 'b'").one()
     folder.memos.reverse()
     try context.save()
-    let again = try store.makeContext().fetch(MemoFolder.self).where("name == 'b'").one()
-    #expect(again.hasFault(for: \.memos))
     #expect(try folder.objectIDs(for: \.memos).map(\.rowID) == [4, 2])
+    let other = store.makeContext()
+    let again = try other.fetch(MemoFolder.self).where("name == 'b'").one()
+    #expect(again.hasFault(for: \.memos))
+    #expect(try again.objectIDs(for: \.memos).map(\.rowID) == [4, 2])
   }
 
   @Test func `a to-one is a fault until its object is fetched`() throws {

@@ -271,7 +271,7 @@ import Testing
         RawObject.trigger(
           "Shout",
           sql:
-            "AFTER UPDATE OF text ON $Jotting BEGIN UPDATE $Jotting SET $Jotting.text = upper(NEW.text) WHERE $Jotting.id = NEW.id; END"
+            "AFTER UPDATE OF text ON $Jotting WHEN NEW.text <> upper(NEW.text) BEGIN UPDATE $Jotting SET $Jotting.text = upper(NEW.text) WHERE $Jotting.id = NEW.id; END"
         )
       })
     let store = temporary.store

@@ -28,13 +28,12 @@ extension MigrationRunner {
       guard let entities = part.compiler?.mapping.entities else { continue }
       former = entities.mapValues { former[$0] ?? nil }
     }
-    func detail(_ name: String?, in model: Schema) -> HistoryDetail? {
-      name.flatMap { model.flattenedEntity(named: $0) }?.history
-    }
     return model.entities.filter { entity in
       let now = model.flattened(entity).history
-      let then = detail(former[entity.name] ?? nil, in: before)
-      if (now == nil) != (then == nil) { return true }
+      if let name = former[entity.name] ?? nil {
+        let then = before.flattenedEntity(named: name)?.history
+        if (now == nil) != (then == nil) { return true }
+      }
       return now != nil && compiled.parts.contains { $0.mayChange(objectsIn: model.root(of: entity).name) }
     }.map(\.name)
   }
