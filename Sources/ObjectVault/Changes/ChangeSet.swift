@@ -267,18 +267,26 @@ extension ChangeSet: CustomStringConvertible {
     }
   }
 
+  /// Returns a value as a part of a line.
+  private static func line(_ value: SQLValue) -> String {
+    let text = value.literal
+    return text.contains(where: \.isNewline)
+      ? text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).joined(separator: "\\n")
+      : text
+  }
+
   private func lines(withValues shows: Bool) -> [String] {
     func values(_ values: Values) -> String {
       guard shows else { return "" }
-      return values.sorted { $0.key < $1.key }.map { " \($0.key) = \($0.value.literal)" }.joined(
+      return values.sorted { $0.key < $1.key }.map { " \($0.key) = \(Self.line($0.value))" }.joined(
         separator: ",")
     }
     let changed = updated.map { update in
       "updated \(update.entity) \(update.rowID): "
         + update.properties.map { name in
           guard shows, let new = update.new[name] else { return name }
-          guard let old = update.old[name] else { return "\(name) = \(new.literal)" }
-          return "\(name) \(old.literal) to \(new.literal)"
+          guard let old = update.old[name] else { return "\(name) = \(Self.line(new))" }
+          return "\(name) \(Self.line(old)) to \(Self.line(new))"
         }.joined(separator: ", ")
     }
     let links = { (word: String, links: [Link]) in

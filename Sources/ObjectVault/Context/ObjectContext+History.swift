@@ -42,7 +42,7 @@ extension ObjectContext {
   /// - Throws: As ``Store/history(_:)``.
   public func history(_ request: HistoryRequest = HistoryRequest()) throws -> [HistoryTransaction] {
     var found: [HistoryTransaction] = []
-    guard core.mark.admits(request.mark) else {
+    guard request.rowID ?? 0 < 0 || core.mark.admits(request.mark) else {
       throw StoreError.idOfAnotherStore(entity: request.entity ?? "", rowID: request.rowID ?? 0)
     }
     try withHistory { reader in
@@ -101,7 +101,12 @@ extension ObjectContext {
     }
     return try withHistory { reader in
       let present = try UncommittedChanges.row(rowID, of: entity.root, on: reader.connection)
-      return try PastObject(entity.root, rowID, present).state(at: token, reader)
+      let past = PastObject(
+        entity.root, rowID, present,
+        hasTriggers: core.mapping.schema.rawObjects.contains { $0.kind == .trigger })
+      let row = try past.state(at: token, reader)
+      // An id of a subentity names no object of another entity.
+      return row.flatMap { row in entity.branch.contains { $0.name == row.entity } ? row : nil }
     }
   }
 }

@@ -7,11 +7,12 @@ public import Foundation
 public enum HistoryPurge: Sendable, Hashable {
   /// Deletes the transactions up to that of a token, with it.
   case through(HistoryToken)
-  /// Deletes the transactions before a date, up to the first one that is not.
+  /// Deletes the oldest transactions, and stops at the first one at or after a date.
   case before(Date)
-  /// Keeps this many transactions.
+  /// Keeps this many transactions; a negative number deletes nothing.
   case keeping(transactions: Int)
-  /// Keeps the newest transactions whose records take at most this many bytes.
+  /// Keeps the newest transactions whose records take at most this many bytes; a negative number deletes
+  /// nothing.
   case keepingBytes(Int)
   /// Deletes the whole history.
   case all
@@ -40,6 +41,8 @@ extension HistoryReader {
       switch extent {
       case .through(let token): try checked(token).sequence
       case .before(let date): try table.lastID(before: date.timeIntervalSinceReferenceDate)
+      case .keeping(let count) where count < 0: nil
+      case .keepingBytes(let bytes) where bytes < 0: nil
       case .keeping(let count): try table.lastID(keeping: count)
       case .keepingBytes(let bytes): try table.lastID(keepingBytes: bytes)
       case .all: try table.lastID(keeping: 0)

@@ -111,7 +111,9 @@ package struct HistoryReader {
     try table.heads(selection) { head, bytes in
       let transaction = try self.transaction(head, bytes(), filter)
       // Steps are a part of the history of everything.
-      guard head.kind == 0 ? !transaction.changes.isEmpty : !request.skipsSteps else { return true }
+      guard head.kind == 0 ? !transaction.changes.isEmpty || !filter.isPart : !request.skipsSteps else {
+        return true
+      }
       left -= 1
       return try body(transaction) && left > 0
     }
@@ -139,7 +141,7 @@ package struct HistoryReader {
     return HistoryTransaction(
       token: token(head), date: Date(timeIntervalSinceReferenceDate: head.time), author: head.author,
       name: head.name, kind: kind, modelVersion: Int(clamping: head.version), changes: changes,
-      isReversible: decoder.isReversible && head.kind == 0)
+      isReversible: decoder.isReversible && head.kind == 0 && changes.removedName == nil)
   }
 
   /// Returns the faults of the history, one sentence each.

@@ -46,11 +46,20 @@ extension HistoryTransaction {
   /// Why the transaction cannot be undone; nil if it can.
   var obstacle: String? {
     guard kind == .changes else { return "it is a migration step" }
+    if let name = changes.removedName { return "a later step removed \(name)" }
     guard isReversible else { return "the history does not have the old values of all its changes" }
+    return nil
+  }
+}
+
+extension ChangeSet {
+  /// The name of an entity or property in the changes that a later step has removed; nil for none.
+  var removedName: String? {
+    let rows = inserted + deleted
     let names =
-      changes.updated.flatMap(\.properties) + (changes.inserted + changes.deleted).flatMap(\.values.keys)
-      + (changes.inserted + changes.deleted).map(\.entity) + changes.updated.map(\.entity)
-      + (changes.linked + changes.unlinked).flatMap { [$0.entity, $0.relationship] }
-    return names.first { $0.contains("@") }.map { "a later step removed \($0.prefix { $0 != "@" })" }
+      rows.map(\.entity) + rows.flatMap(\.values.keys) + updated.map(\.entity) + updated.flatMap(\.properties)
+      + (linked + unlinked).flatMap { [$0.entity, $0.relationship] }
+      + placed.flatMap { [$0.entity, $0.relationship] }
+    return names.first { $0.contains("@") }.map { String($0.prefix { $0 != "@" }) }
   }
 }

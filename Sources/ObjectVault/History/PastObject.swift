@@ -16,8 +16,9 @@ struct PastObject {
   /// - Parameters:
   ///   - entity: The root entity.
   ///   - row: The object as it is now; nil if it does not exist.
-  init(_ entity: EntityMapping, _ rowID: Int64, _ row: ChangeSet.Row?) {
-    (self.entity, self.rowID, self.row) = (entity, rowID, row)
+  ///   - hasTriggers: Whether the file has triggers.
+  init(_ entity: EntityMapping, _ rowID: Int64, _ row: ChangeSet.Row?, hasTriggers: Bool) {
+    (self.entity, self.rowID, self.row, self.hasTriggers) = (entity, rowID, row, hasTriggers)
   }
 
   /// Returns the state after a transaction.
@@ -30,6 +31,9 @@ struct PastObject {
     let object = TransactionDecoder.Filter(entities: names, gaps: names, rowID: rowID)
     try reader.transactions(HistoryRequest().since(token).newestFirst(), object) { try past.undo($0) }
     try past.requireHistory()
+    if hasTriggers {
+      try past.requireLastRecord(HistoryRequest().through(token).newestFirst(), object, reader)
+    }
     guard !past.unknown.isEmpty, past.row != nil else { return past.row }
     try reader.transactions(HistoryRequest().through(token).newestFirst(), object) {
       try past.fill(from: $0)
@@ -63,6 +67,26 @@ struct PastObject {
     }
     guard entity.branch.first(where: { $0.name == row.entity })?.description.history != nil else {
       throw StoreError.noHistory(entity: row.entity)
+    }
+  }
+
+  /// Whether triggers of the file may change objects without a record.
+  private let hasTriggers: Bool
+
+  /// Checks that the object has the values that were recorded last.
+  private func requireLastRecord(
+    _ request: HistoryRequest, _ object: TransactionDecoder.Filter, _ reader: HistoryReader
+  ) throws {
+    guard let row else { return }
+    var left = Set(stored(row.entity)).subtracting(unknown)
+    try reader.transactions(request, object) { transaction in
+      guard transaction.changes.changedBySQL.isEmpty, transaction.changes.deleted.isEmpty else {
+        return false
+      }
+      let new = transaction.changes.updated.first?.new ?? transaction.changes.inserted.first?.values ?? [:]
+      try require(new.filter { left.contains($0.key) }, after: transaction)
+      left.subtract(new.keys)
+      return transaction.changes.inserted.isEmpty && !left.isEmpty
     }
   }
 

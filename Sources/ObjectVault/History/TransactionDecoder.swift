@@ -15,6 +15,9 @@ struct TransactionDecoder {
     /// For relationships of other entities (`MemoTag.memos`) that lead to wanted entities: the inverse.
     var inverses: [String: String] = [:]
 
+    /// Whether only a part of the changes is wanted.
+    var isPart: Bool { entities != nil || property != nil }
+
     fileprivate func takes(_ entity: String, _ id: Int64) -> Bool {
       entities.map { $0.contains(entity) } != false && rowID.map { $0 == id } != false
     }
@@ -45,7 +48,12 @@ struct TransactionDecoder {
     // Of several changes of an object in one transaction, their result counts.
     if let property = filter.property {
       changes.inserted.removeAll { $0.values[property] == nil }
-      changes.updated.removeAll { $0.new[property] == nil }
+      changes.updated = changes.updated.compactMap { update in
+        guard let new = update.new[property] else { return nil }
+        return ChangeSet.Update(
+          entity: update.entity, rowID: update.rowID, old: update.old.filter { $0.key == property },
+          new: [property: new])
+      }
     }
     return changes
   }

@@ -112,6 +112,11 @@ extension Store {
     var inverse = transaction.changes.inverse
     (inverse.author, inverse.name) = (author, transaction.name.map { "Undo \($0)" } ?? "Undo")
     let token = transaction.token
+    if let missing = inverse.complete(for: core.mapping) {
+      throw StoreError.notReversible(
+        transaction: token.sequence,
+        reason: "\(missing) is required, and a later step added it without a default")
+    }
     try await apply(inverse) { connection in
       guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
       try reader.requireOwn(token)
@@ -141,5 +146,39 @@ extension Store {
     } committed: {
       core.reservedIDs.commit()
     }
+  }
+}
+
+extension ChangeSet {
+  /// Adapts the inverse of a transaction, or of a part of one, to the present model and to what else it has.
+  /// - Returns: The property of an object that would be inserted without a required value; nil for none.
+  fileprivate mutating func complete(for mapping: SchemaMapping) -> String? {
+    // Attributes that later steps have added get their defaults.
+    for index in inserted.indices {
+      guard let entity = mapping.entity(named: inserted[index].entity) else { continue }
+      var values = inserted[index].values
+      for slot in entity.storedSlots where entity.isRequired[slot] && values[entity.slots[slot].name] == nil {
+        let name = entity.slots[slot].name
+        guard let value = entity.slots[slot].attribute?.defaultValue?.sqlValue else {
+          return "\(entity.name).\(name)"
+        }
+        values[name] = value
+      }
+      inserted[index] = Row(entity: entity.name, rowID: inserted[index].rowID, values: values)
+    }
+    // A member that stays keeps its place, although the transaction has given it.
+    let names = ChangeNames(mapping: mapping)
+    placed.removeAll { placement in
+      guard placement.new == nil, let relationship = try? names.relationship(of: placement) else {
+        return false
+      }
+      let members = Set(relationship.destination.branch.map(\.name))
+      let leaves =
+        deleted.contains { $0.rowID == placement.member && members.contains($0.entity) }
+        || updated.contains { $0.rowID == placement.member && members.contains($0.entity) }
+        || unlinked.contains { [$0.source, $0.target].contains(placement.member) }
+      return !leaves
+    }
+    return nil
   }
 }

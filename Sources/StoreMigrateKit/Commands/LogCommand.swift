@@ -144,6 +144,13 @@ enum LogCommand: Command {
     let arguments = session.arguments
     let extent = try extent(arguments)
     if arguments.has("--purge") {
+      for option in [
+        "--entity", "--object", "--property", "--author", "--since", "--limit", "--values", "--immutable",
+      ]
+      where arguments.has(option) || arguments.value(option) != nil {
+        throw UsageError(
+          "--purge deletes the oldest transactions of all entities and authors. Remove \(option).")
+      }
       guard let extent else {
         throw UsageError("--purge needs one of --keep N, --before DATE, --through NUMBER: what to delete.")
       }
@@ -186,9 +193,7 @@ enum LogCommand: Command {
   }
 
   private static func screen(_ transaction: HistoryTransaction, showsValues: Bool) -> [String] {
-    let who = [transaction.author, transaction.name.map { "\"\(brief($0))\"" }].compactMap { $0 }.map {
-      printable($0)
-    }
+    let who = [transaction.author.map(line), transaction.name.map { "\"\(line($0))\"" }].compactMap { $0 }
     let kind =
       switch transaction.kind {
       case .changes: ""
@@ -202,6 +207,11 @@ enum LogCommand: Command {
         + (who.isEmpty ? "" : "  \(who.joined(separator: ", "))")
     ]
       + lines.map { "  \(printable(String($0)))" }
+  }
+
+  /// Returns a text that somebody wrote as a part of a line, so that it cannot look like another line.
+  private static func line(_ text: String) -> String {
+    brief(text).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).joined(separator: "\\n")
   }
 
   private static func request(_ arguments: Arguments) throws -> HistoryRequest {

@@ -202,12 +202,51 @@ import Testing
     #expect(all.last?.kind == .step(5) && all[all.count - 2].changes.updated[0].new == ["title": "new"])
     let store = try await Store.open(at: url, key: testKey)
     defer { store.close() }
+    #expect(!all[0].isReversible)
     await #expect(throws: StoreError.notReversible(transaction: 1, reason: "a later step removed title")) {
       try await store.undo(all[0])
     }
     #expect(
       try await store.history(HistoryRequest().of(DynamicID(entity: "Note", rowID: 1)).newestFirst()).last?
         .lines == ["inserted Note 1"])
+  }
+
+  @Test func `a deleted object comes back with the default of an attribute that a later step has added`()
+    async throws
+  {
+    try await Store.create(at: url, key: testKey, migrations: set(1))
+    try await write { _ = try $0.insert(entity: "Note") { ($0["title"], $0["body"]) = ("a", "b") } }
+    try await write { try $0.fetch(entity: "Note").delete() }
+    try await up(to: 3)
+    let store = try await Store.open(at: url, key: testKey)
+    defer { store.close() }
+    try await store.undo(try #require(try await store.history().first { $0.lines == ["deleted Page 1"] }))
+    let values = try await store.values(of: DynamicID(entity: "Page", rowID: 1), at: store.historyToken())
+    #expect(values?.values == ["headline": "a", "body": "b", "stars": 0])
+  }
+
+  @Test func `a step that stores links elsewhere is a gap`() async throws {
+    let texts = [
+      "create entity Note history full {\n attribute title string\n relationship others -> Note many\n}",
+      "make Note.others one picking ($Note.others.id)",
+    ]
+    func set(_ count: Int) throws -> MigrationSet {
+      try MigrationSet(
+        texts.prefix(count).enumerated().map { index, text in
+          try MigrationStep(
+            number: index + 1, name: "s\(index + 1)",
+            text: "format: 1\nallow: lossy:Note.others\n[up]\n\(text)")
+        })
+    }
+    try await Store.create(at: url, key: testKey, migrations: set(1))
+    try await write { context in
+      let notes = try (0..<2).map { number in try context.insert(entity: "Note") { $0["title"] = "\(number)" }
+      }
+      notes[0].add(notes[1], to: "others")
+    }
+    try await Store.migrate(at: url, key: testKey, migrations: set(2), makesBackups: false)
+    let all = try await history()
+    #expect(all.last?.lines == ["changed by SQL: Note"])
   }
 
   @Test func `objects that change tables, and those of a new entity, have no known earlier states`()

@@ -149,8 +149,20 @@ import Testing
       try context.save()
       other.weight = 2
     }
+    try await store.write { try $0.fetch(Memo.self).all().forEach { ($0.weight, $0.pages) = (3, 1) } }
     let found = try await store.history(HistoryRequest().of(Memo.self).changing("weight"))
-    #expect(found.map(\.lines) == [["inserted Memo 2"]])
+    #expect(found.map(\.lines) == [["inserted Memo 2"], ["updated Memo 2: weight"]])
+    // A commit whose changes cancel each other out is a transaction without changes.
+    try await store.write { context in
+      let memo = context.insert(Memo.self)
+      try context.save()
+      context.delete(memo)
+    }
+    let last = try #require(try await store.history().last)
+    #expect(last.changes.isEmpty)
+    #expect(try await store.historyToken() == last.token)
+    #expect(try await store.purgeHistory(.keeping(transactions: -1)) == 0)
+    #expect(try await store.purgeHistory(.keeping(transactions: 1)) == 2)
   }
 
   @Test func `SQL on a table is a change of each of its entities`() async throws {
@@ -255,6 +267,32 @@ import Testing
     #expect(try await again.read { try $0.existing(ann)?.title } == "a")
     #expect(try await again.read { try $0.existing(bob)?.title } == "b!")
     again.close()
+  }
+
+  @Test func `the undo of an insertion at the front of an owner's members leaves their places`() async throws
+  {
+    let id = try await store.write { context in
+      context.insert(MemoFolder.self) { folder in
+        folder.name = "f"
+        for number in 0..<3 { folder.memos.append(context.insert(Memo.self) { $0.title = "\(number)" }) }
+      }.id
+    }
+    try await store.write { context in
+      guard let folder = try context.existing(id) else { return }
+      folder.name = "g"
+      folder.memos.insert(context.insert(Memo.self) { $0.title = "first" }, at: 0)
+    }
+    func titles() async throws -> [String] {
+      try await store.read { try $0.existing(id)?.memos.map(\.title) ?? [] }
+    }
+    let before = try await titles()
+    let part = try #require(try await store.history(HistoryRequest().of(id)).last)
+    #expect(part.lines == ["updated MemoFolder 1: name", "placed MemoFolder 1.memos 4"])
+    try await store.undo(part)
+    #expect(try await titles() == before && before == ["first", "0", "1", "2"])
+    #expect(try await store.read { try $0.existing(id)?.name } == "f")
+    let whole = try await store.history()[1]
+    await #expect(throws: StoreError.self) { try await store.undo(whole) }
   }
 
   // MARK: Earlier states

@@ -283,6 +283,10 @@ import Testing
     } throws: {
       "\($0)".contains("text was changed after transaction 2 without a record")
     }
+    // Also at the last transaction, after which nothing was recorded.
+    await #expect(throws: StoreError.self) { try await store.values(of: id, at: store.historyToken()) }
+    let other = try await store.write { $0.insert(Jotting.self) { $0.text = "c" }.id }
+    #expect(try await store.values(of: other, at: store.historyToken())?.values == ["text": "c"])
   }
 
   @Test func `a write reads what was committed before`() async throws {

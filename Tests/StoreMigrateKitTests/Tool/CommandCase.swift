@@ -82,6 +82,8 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("log @recorded.store --purge --keep 1", 5, golden: "log-purge-refused"),
     .init("log @recorded.store --purge --keep 9", golden: "log-purge-nothing"),
     .init("log @recorded.store --purge", 64),
+    .init("log @recorded.store --purge --keep 1 --entity Note --yes", 64, golden: "log-purge-part"),
+    .init("log @recorded.store --purge --keep 1 --immutable --yes", 64),
     .init("log @recorded.store --keep 1", 64),
     .init("log @recorded.store --purge --before yesterday", 64),
     .init("log @recorded.store --object 1", 64),

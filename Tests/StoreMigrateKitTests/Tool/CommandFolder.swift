@@ -174,7 +174,7 @@ struct CommandFolder {
     let store = try await Store.open(at: url, key: key)
     defer { store.close() }
     try await store.write { context in
-      (context.author, context.transactionName) = ("Ann", "First\u{1B}[31m note")
+      (context.author, context.transactionName) = ("Ann", "First\u{1B}[31m\n#9  note")
       let note = try context.insert(entity: "Note") {
         ($0["text"], $0["createdAt"]) = ("first", Date(timeIntervalSinceReferenceDate: 800_000_000))
       }

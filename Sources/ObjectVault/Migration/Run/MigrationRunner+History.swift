@@ -44,6 +44,7 @@ extension CompiledStep.Part {
   /// model after the step.
   fileprivate func mayChange(objectsIn table: String) -> Bool {
     guard !isRequirement else { return false }
+    if movesLinks { return true }
     let changing = statements.filter(\.changesValues)
     if changing.isEmpty { return filled.writtenTables.contains(table.lowercased()) }
     // A trigger may write to any table, and the table may have another name here.
@@ -59,6 +60,23 @@ extension CompiledStep.Part {
         default: true
         }
       }
+  }
+
+  /// Whether the part stores the links of a relationship in another place: as a to-one that was a to-many, or
+  /// at the other end.
+  private var movesLinks: Bool {
+    guard let mapping = compiler?.mapping else { return false }
+    return model.entities.contains { entity in
+      guard let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }) else {
+        return false
+      }
+      return entity.relationships.contains { relationship in
+        guard let name = mapping.former(entity.name, property: relationship.name),
+          let old = former.relationship(named: name)
+        else { return false }
+        return old.hasColumn != relationship.hasColumn || old.isToMany != relationship.isToMany
+      }
+    }
   }
 
   /// What the part does to recorded names; nil if it has no operations on tables.
