@@ -33,8 +33,8 @@ extension Persistable where Self: ManagedObject {
   ///
   /// One query, or none if the members are in memory.
   /// - Parameter path: The to-many.
-  /// - Returns: The ids: of an ordered to-many in its order, otherwise the saved ones by their numbers and then
-  ///   the new ones.
+  /// - Returns: The ids: of an ordered to-many in its order, otherwise the saved ones by their numbers and
+  ///   then the new ones.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)``, ``StoreError/noContext(entity:property:)``;
   ///   ``SQLError``.
   public func objectIDs<Members: RelatedMembers>(
@@ -54,8 +54,8 @@ extension Persistable where Self: ManagedObject {
     }
   }
 
-  /// Returns the relationship of a key path; nil for an object of no context. An invalid key path is an error
-  /// that ``ObjectContext/faultErrors`` gets.
+  /// Returns the relationship of a key path; nil for an object of no context. An invalid key path is an
+  /// error that ``ObjectContext/faultErrors`` gets.
   private func knownRelationship(_ path: PartialKeyPath<Self>) -> RelationshipMapping? {
     do { return relationship(named: try path.propertyNames.shownPath) } catch {
       context?.note(error)

@@ -102,7 +102,7 @@ extension ObjectContext {
     return try withHistory { reader in
       let present = try UncommittedChanges.row(rowID, of: entity.root, on: reader.connection)
       let past = PastObject(
-        entity.root, rowID, present,
+        entity.root, rowID: rowID, row: present,
         hasTriggers: core.mapping.schema.rawObjects.contains { $0.kind == .trigger })
       let row = try past.state(at: token, reader)
       // An id of a subentity names no object of another entity.

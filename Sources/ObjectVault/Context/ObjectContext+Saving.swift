@@ -65,7 +65,8 @@ extension ObjectContext {
     // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
     if records || keepsHistory {
-      // Change sets and the history need the former values, also of attributes that were written without being read.
+      // Change sets and the history need the former values, also of attributes that were written without
+      // being read.
       try readLazyValues(of: pending.updated) { object, slot in
         object.state == .loaded && object.overlay?.changed.contains(slot) == true
           && (records || object.entity?.description.history == .full)

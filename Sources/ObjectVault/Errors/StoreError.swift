@@ -421,10 +421,11 @@ extension StoreError: CustomStringConvertible {
     case .stepsObstructed(let file, let obstacles):
       "\(file): objects that another program added to the file obstruct the steps: "
         + "\(obstacles.map(ended).joined(separator: " ")) Remove or rename them. Nothing was changed."
-    case .noHistory(let entity):
-      "\(entity ?? "This store") has no history. Declare "
-        + "\(entity.map { "Entity(\($0).self).history()" } ?? "the history of an entity: Entity(Note.self).history()"), "
-        + "and write the migration step."
+    case .noHistory(let entity?):
+      "\(entity) has no history. Declare Entity(\(entity).self).history(), and write the migration step."
+    case .noHistory(nil):
+      "This store has no history. Declare that of an entity, such as Entity(Note.self).history(), and write the "
+        + "migration step."
     case .historyPurged(let file, let number):
       "\(file): the transactions up to \(number) were purged from the history, and the token is older. Read "
         + "all objects again, and continue from Store.historyToken()."

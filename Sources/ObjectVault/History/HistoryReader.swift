@@ -91,13 +91,13 @@ package struct HistoryReader {
   package func transactions(
     _ request: HistoryRequest, in model: Schema, _ body: (HistoryTransaction) throws -> Bool
   ) throws {
-    try transactions(request, request.filter(in: model), body)
+    try transactions(request, filter: request.filter(in: model), body)
   }
 
   /// Calls `body` with each transaction that a request asks for, until it returns `false`.
   /// - Parameter filter: The changes that the request asks for.
   func transactions(
-    _ request: HistoryRequest, _ filter: TransactionDecoder.Filter,
+    _ request: HistoryRequest, filter: TransactionDecoder.Filter,
     _ body: (HistoryTransaction) throws -> Bool
   ) throws {
     for token in [request.after, request.through] { if let token { try check(token) } }
@@ -109,7 +109,7 @@ package struct HistoryReader {
     var left = request.maximum ?? Int.max
     guard left > 0 else { return }
     try table.heads(selection) { head, bytes in
-      let transaction = try self.transaction(head, bytes(), filter)
+      let transaction = try self.transaction(head, body: bytes(), filter)
       // Steps are a part of the history of everything.
       guard head.kind == 0 ? !transaction.changes.isEmpty || !filter.isPart : !request.skipsSteps else {
         return true
@@ -120,7 +120,7 @@ package struct HistoryReader {
   }
 
   private func transaction(
-    _ head: TransactionTable.Head, _ bytes: [UInt8], _ filter: TransactionDecoder.Filter
+    _ head: TransactionTable.Head, body bytes: [UInt8], _ filter: TransactionDecoder.Filter
   ) throws -> HistoryTransaction {
     var decoder = TransactionDecoder(names, filter)
     do {
@@ -148,7 +148,7 @@ package struct HistoryReader {
   func findings() throws -> [String] {
     var findings: [String] = []
     try table.heads(.init()) { head, bytes in
-      do { _ = try transaction(head, bytes(), .init()) } catch let error as StoreError {
+      do { _ = try transaction(head, body: bytes(), .init()) } catch let error as StoreError {
         findings.append("\(error)")
       }
       return findings.count < 8

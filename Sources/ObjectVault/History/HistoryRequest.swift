@@ -5,7 +5,7 @@ public import Foundation
 /// A part of the history of a store, for ``Store/history(_:)``.
 ///
 /// ```swift
-/// let request = HistoryRequest().of(note.id).changing("title").newestFirst()
+/// let request = HistoryRequest().of(user.id).changing("city").newestFirst()
 ///   .limit(1)
 /// let last = try await store.history(request).first
 /// ```

@@ -5,9 +5,8 @@ public import Foundation
 /// One transaction in the history of a store.
 ///
 /// ```swift
-/// for transaction in try await store.history() {
-///   print(transaction.date, transaction.author ?? "?", transaction.changes)
-/// }
+/// let last = try await store.history(HistoryRequest().newestFirst().limit(1))
+/// let changed = last.first?.changes.updated.map(\.rowID) ?? []
 /// ```
 public struct HistoryTransaction: Sendable, Hashable {
   /// What made the changes.

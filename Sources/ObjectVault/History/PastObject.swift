@@ -17,7 +17,7 @@ struct PastObject {
   ///   - entity: The root entity.
   ///   - row: The object as it is now; nil if it does not exist.
   ///   - hasTriggers: Whether the file has triggers.
-  init(_ entity: EntityMapping, _ rowID: Int64, _ row: ChangeSet.Row?, hasTriggers: Bool) {
+  init(_ entity: EntityMapping, rowID: Int64, row: ChangeSet.Row?, hasTriggers: Bool) {
     (self.entity, self.rowID, self.row, self.hasTriggers) = (entity, rowID, row, hasTriggers)
   }
 
@@ -29,13 +29,13 @@ struct PastObject {
     // Gaps are those of whole entities, which a request for an object finds, too.
     let names = Set(entity.branch.map(\.name))
     let object = TransactionDecoder.Filter(entities: names, gaps: names, rowID: rowID)
-    try reader.transactions(HistoryRequest().since(token).newestFirst(), object) { try past.undo($0) }
+    try reader.transactions(HistoryRequest().since(token).newestFirst(), filter: object) { try past.undo($0) }
     try past.requireHistory()
     if hasTriggers {
-      try past.requireLastRecord(HistoryRequest().through(token).newestFirst(), object, reader)
+      try past.requireLastRecord(HistoryRequest().through(token).newestFirst(), filter: object, reader)
     }
     guard !past.unknown.isEmpty, past.row != nil else { return past.row }
-    try reader.transactions(HistoryRequest().through(token).newestFirst(), object) {
+    try reader.transactions(HistoryRequest().through(token).newestFirst(), filter: object) {
       try past.fill(from: $0)
     }
     guard past.unknown.isEmpty else {
@@ -75,11 +75,11 @@ struct PastObject {
 
   /// Checks that the object has the values that were recorded last.
   private func requireLastRecord(
-    _ request: HistoryRequest, _ object: TransactionDecoder.Filter, _ reader: HistoryReader
+    _ request: HistoryRequest, filter: TransactionDecoder.Filter, _ reader: HistoryReader
   ) throws {
     guard let row else { return }
     var left = Set(stored(row.entity)).subtracting(unknown)
-    try reader.transactions(request, object) { transaction in
+    try reader.transactions(request, filter: filter) { transaction in
       guard transaction.changes.changedBySQL.isEmpty, transaction.changes.deleted.isEmpty else {
         return false
       }

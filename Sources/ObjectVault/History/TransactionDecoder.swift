@@ -95,7 +95,7 @@ struct TransactionDecoder {
       }
       switch form {
       case .row(let kind, let entity, let properties):
-        try readRow(kind, entity, id: id(), properties, &reader)
+        try readRow(kind, of: entity, id: id(), properties: properties, &reader)
       case .relationship(.gap, let entity, _):
         guard filter.gaps.map({ $0.contains(entity) }) != false else { continue }
         isReversible = false
@@ -103,7 +103,7 @@ struct TransactionDecoder {
       case .relationship(let kind, let entity, let name):
         let ends = ChangeSet.Link(
           entity: entity, relationship: name, source: try id(), target: try reader.signed())
-        try read(kind, ends, &reader)
+        try readRelationship(kind, ends: ends, &reader)
       case nil: throw Malformed()
       }
     }
@@ -115,7 +115,7 @@ struct TransactionDecoder {
   }
 
   private mutating func readRow(
-    _ kind: RecordKind, _ entity: String, id: Int64, _ properties: [String], _ reader: inout ByteReader
+    _ kind: RecordKind, of entity: String, id: Int64, properties: [String], _ reader: inout ByteReader
   ) throws {
     func values() throws -> ChangeSet.Values {
       var values: ChangeSet.Values = [:]
@@ -138,7 +138,9 @@ struct TransactionDecoder {
 
   /// Reads the rest of a record about a relationship.
   /// - Parameter ends: The relationship, with the owner and the member of a place as source and target.
-  private mutating func read(_ kind: RecordKind, _ ends: ChangeSet.Link, _ reader: inout ByteReader) throws {
+  private mutating func readRelationship(
+    _ kind: RecordKind, ends: ChangeSet.Link, _ reader: inout ByteReader
+  ) throws {
     var places: [Int64?] = []
     if kind == .placed { places = [try reader.value().int64, try reader.value().int64] }
     guard filter.takes(ends) else { return }

@@ -52,7 +52,7 @@ struct TransactionRecorder: Sendable {
     _ entity: EntityMapping, id: Int64, put: (inout ByteWriter, _ slot: Int) -> Void
   ) {
     guard numbers.detail(entity) != nil else { return }
-    begin(.inserted, entity, entity.storedSlots)
+    begin(.inserted, of: entity, slots: entity.storedSlots)
     putID(id)
     for slot in entity.storedSlots { put(&writer, slot) }
   }
@@ -63,7 +63,7 @@ struct TransactionRecorder: Sendable {
     new: (inout ByteWriter, _ slot: Int) -> Void
   ) {
     guard let detail = numbers.detail(entity) else { return }
-    begin(detail == .full ? .updated : .changed, entity, slots)
+    begin(detail == .full ? .updated : .changed, of: entity, slots: slots)
     putID(id)
     if detail == .full { for slot in slots { old(&writer, slot) } }
     for slot in slots { new(&writer, slot) }
@@ -75,7 +75,7 @@ struct TransactionRecorder: Sendable {
   ) {
     guard let detail = numbers.detail(entity) else { return }
     let slots = detail == .full ? entity.storedSlots : []
-    begin(detail == .full ? .deleted : .removed, entity, slots)
+    begin(detail == .full ? .deleted : .removed, of: entity, slots: slots)
     putID(id)
     for slot in slots { put(&writer, slot) }
   }
@@ -103,7 +103,7 @@ struct TransactionRecorder: Sendable {
     begin(.relationship(.gap, numbers.number(entity)))
   }
 
-  @inline(__always) private mutating func begin(_ kind: RecordKind, _ entity: EntityMapping, _ slots: [Int]) {
+  @inline(__always) private mutating func begin(_ kind: RecordKind, of entity: EntityMapping, slots: [Int]) {
     let new = Form.row(kind, entity: entity.index, slots: slots)
     guard form != new else { return writer.put(byte: 0) }
     form = new

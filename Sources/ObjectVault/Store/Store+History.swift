@@ -10,9 +10,8 @@ extension Store {
   /// ```swift
   /// let seen = try await store.historyToken()
   /// // Later, perhaps in another launch of the app:
-  /// for transaction in try await store.history(since: seen) {
-  ///   print(transaction.token, transaction.author ?? "?", transaction.changes)
-  /// }
+  /// let new = try await store.history(since: seen)
+  /// let titles = new.compactMap(\.name)
   /// ```
   ///
   /// The history is in the file: it has the commits of all processes and of all stores that were opened with
@@ -44,9 +43,8 @@ extension Store {
   /// Returns the last transaction that changed a property of an object: who changed it, and when.
   ///
   /// ```swift
-  /// if let last = try await store.lastChange(of: note.id, property: "title") {
-  ///   print("by", last.author ?? "?", "at", last.date)
-  /// }
+  /// let last = try await store.lastChange(of: user.id, property: "city")
+  /// let who = last?.author ?? "unknown"
   /// ```
   /// - Parameters:
   ///   - id: The object.

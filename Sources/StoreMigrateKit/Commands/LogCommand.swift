@@ -15,13 +15,13 @@ enum LogCommand: Command {
       Option("--object", value: "ID", "only changes of the object with this id; with --entity"),
       Option("--property", value: "NAME", "only changes of this property; with --entity"),
       Option("--author", value: "NAME", "only transactions of this author"),
-      Option("--since", value: "NUMBER", "only transactions after the one with this number"),
+      Option("--since", value: "N", "only transactions after the one with this number"),
       Option("--limit", value: "N", "print at most N transactions, 0 for all; default: 20"),
       Option("--values", "print values, too; they may be secret"),
-      Option("--purge", "delete the oldest transactions instead, by one of --keep, --before, --through"),
-      Option("--keep", value: "N", "keep the N newest transactions"),
+      Option("--purge", "delete the oldest transactions instead, by one of --newest, --before, --through"),
+      Option("--newest", value: "N", "keep the N newest transactions"),
       Option("--before", value: "DATE", "delete those before a date, such as 2026-05-01"),
-      Option("--through", value: "NUMBER", "delete those up to the one with this number"),
+      Option("--through", value: "N", "delete those up to the one with this number"),
       Option.yes,
     ] + Option.look
   static let help = """
@@ -29,7 +29,7 @@ enum LogCommand: Command {
       store-migrate log notes.store
       store-migrate log notes.store --entity Note --object 17 --values
       store-migrate log notes.store --since 4711 --limit 0 --json
-      store-migrate log notes.store --purge --keep 10000 --yes
+      store-migrate log notes.store --purge --newest 10000 --yes
 
     Prints the newest transaction first: its number, time, author and name, and the objects that it inserted,
     updated or deleted. A store has a history of the entities whose model says so (set history of NAME to full).
@@ -152,13 +152,13 @@ enum LogCommand: Command {
           "--purge deletes the oldest transactions of all entities and authors. Remove \(option).")
       }
       guard let extent else {
-        throw UsageError("--purge needs one of --keep N, --before DATE, --through NUMBER: what to delete.")
+        throw UsageError("--purge needs one of --newest N, --before DATE, --through N: what to delete.")
       }
       return try await purge(session, extent)
     }
     guard extent == nil else {
       throw UsageError(
-        "--keep, --before and --through say what --purge deletes. Add --purge, or remove them.")
+        "--newest, --before and --through say what --purge deletes. Add --purge, or remove them.")
     }
     let (limit, showsValues) = (try arguments.count("--limit") ?? 20, arguments.has("--values"))
     let request = try request(arguments)
@@ -209,7 +209,7 @@ enum LogCommand: Command {
       + lines.map { "  \(printable(String($0)))" }
   }
 
-  /// Returns a text that somebody wrote as a part of a line, so that it cannot look like another line.
+  /// Returns a text from the file as a part of a line, so that it cannot look like another line.
   private static func line(_ text: String) -> String {
     brief(text).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).joined(separator: "\\n")
   }
@@ -248,7 +248,7 @@ enum LogCommand: Command {
 
   private static func extent(_ arguments: Arguments) throws -> Extent? {
     var found: [Extent] = []
-    if let count = try arguments.count("--keep") { found.append(.keep(count)) }
+    if let count = try arguments.count("--newest") { found.append(.keep(count)) }
     if let text = arguments.value("--before") {
       guard let date = Date(dateText: text) else {
         throw UsageError(
@@ -258,7 +258,7 @@ enum LogCommand: Command {
     }
     if let number = try number("--through", arguments) { found.append(.through(number)) }
     guard found.count < 2 else {
-      throw UsageError("--keep, --before and --through exclude each other. Give one of them.")
+      throw UsageError("--newest, --before and --through exclude each other. Give one of them.")
     }
     return found.first
   }

@@ -239,7 +239,7 @@ struct PurgedHistory: FileStateReport {
       : "The transactions were deleted from the history; \(store) opens with its key."
   }
   func stateAfterExit(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key. To check which transactions its history has: \(log)"
+    "\(store) opens with its key. To check whether its transactions were deleted: \(log)"
   }
 }
 

@@ -334,7 +334,7 @@ import Testing
       }
       states.append((try context.historyToken(), rows))
     }
-    let last = try #require(try store.rows("SELECT max(id) FROM Memo")[0][0].int64)
+    let last = states.flatMap(\.rows.keys).max() ?? 0
     for (token, rows) in states {
       for id in 1...last {
         let row = try await store.values(of: ObjectID<Memo>(rowID: id), at: token)

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RecordedChanges {
+@Suite(.tags(.slow)) struct RecordedChanges {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

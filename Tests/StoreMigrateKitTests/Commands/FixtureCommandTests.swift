@@ -55,7 +55,7 @@ import Testing
     #expect(folder.names == ["old.store"])
   }
 
-  @Test(arguments: [(2, 1, "Export the rows"), (4, 4, "Update the program")])
+  @Test(arguments: [(2, 1, "Export the rows"), (5, 4, "Update the program")])
   func `a store of another format is refused with a message that names the remedy`(
     _ format: Int, _ status: Int32, _ remedy: String
   ) throws {

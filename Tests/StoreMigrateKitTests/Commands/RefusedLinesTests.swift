@@ -108,7 +108,7 @@ import Testing
     for command in ["status", "plan", "up"] {
       let told = try run("\(command) s.store")
       #expect(
-        told.status == 3 && told.errors.contains("model of the steps differs from that of the store")
+        told.status == 3 && told.errors.contains("make a model that differs from the store's")
           && told.errors.contains("`repair` cannot record the edit")
           && !told.errors.contains("store-migrate repair"),
         "\(told)")

@@ -297,7 +297,8 @@ import Testing
   func `no option of any command takes a key itself`(_ name: String) {
     // A new kind of value is added here, once it is certain that it is not a key.
     let kinds: Set = [
-      "CODES", "DIR", "FILE", "FORMAT", "ID", "K", "N", "NAME", "NAME,…", "NAME=ENTITY", "NAME[:desc],…",
+      "CODES", "DATE", "DIR", "FILE", "FORMAT", "ID", "K", "N", "NAME", "NAME,…", "NAME=ENTITY",
+      "NAME[:desc],…",
       "OLD",
       "OLD=NEW",
       "PREDICATE", "SCOPE", "SECONDS", "SETTINGS", "TEXT", "VERSION", "WHEN", "lossy:NAME",

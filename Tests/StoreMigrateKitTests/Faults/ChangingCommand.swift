@@ -99,7 +99,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     .init("up @free.store -m %Steps --vacuum", on: "free.store", effect: .noFreePages),
     .init("repair @back.store 2 -m %Reworded --yes", on: "back.store", effect: .newRecord),
     .init(
-      "log @recorded.store --purge --keep 1 --yes", again: "log @recorded.store --purge --keep 0 --yes",
+      "log @recorded.store --purge --newest 1 --yes", again: "log @recorded.store --purge --newest 0 --yes",
       on: "recorded.store", effect: .purgedHistory),
     .init(
       "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",

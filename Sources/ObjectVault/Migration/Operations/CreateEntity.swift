@@ -1,4 +1,5 @@
-// The operations `create entity E { … }`, `create entity E : P { … }` and `create entity E history full { … }`.
+// The operation `create entity E { … }`, with an optional parent and history: `create entity E : P history
+// full { … }`.
 
 struct CreateEntity: TableOperation {
   let entity: EntityDescription

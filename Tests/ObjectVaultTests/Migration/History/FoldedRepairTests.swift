@@ -28,7 +28,7 @@ import VaultAuthoring
       else { return false }
       return applied != found && found == folded.steps[1].checksum
         && "\(error)".contains("ran with a text that differs from the one folded into 0003")
-        && "\(error)".contains("record the step as it is in them (Store.repair)")
+        && "\(error)".contains("record the step with the text that it has there (Store.repair)")
     }
     await #expect {
       try await Store.planRepair(at: lab.url, key: testKey, steps: [2], migrations: fold)

@@ -9,13 +9,15 @@ import Testing
     "create entity": [
       "create entity E {\n attribute a string optional unique indexed default \"q\"\n relationship r -> E many ordered "
         + "inverse E.s on delete cascade\n relationship s -> E required inverse E.r\n index (a, s) unique\n}",
-      "create entity E : P {\n}",
+      "create entity E : P {\n}", "create entity E history full {\n}",
+      "create entity E : P history changes {\n}",
     ],
     "create raw": [
       "create raw view V {\n SELECT $E.a FROM $E\n}",
       "create raw index I unique { ON $E (length($E.a)) WHERE 1 }",
       "create raw trigger T { BEFORE DELETE ON $E BEGIN SELECT RAISE(ABORT, 'no'); END }",
     ],
+    "set history": ["set history of E to full", "set history of E to changes", "set history of E to none"],
     "drop entity": ["drop entity E"], "drop attribute": ["drop attribute E.a"],
     "drop relationship": ["drop relationship E.r"], "drop index": ["drop index E(a, b)"],
     "drop raw": ["drop raw view V", "drop raw trigger T", "drop raw index I"],

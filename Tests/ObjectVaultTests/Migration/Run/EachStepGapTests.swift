@@ -268,7 +268,7 @@ import Testing
     }
     #expect(
       ahead?.version == 1 && ahead?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 1)))
-    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("committed") == false)
+    #expect(ahead?.text.contains("is at version 1 now") == true && ahead?.text.contains("committed") == false)
     try bring(lab, to: .latest)
     let back = stopped {
       _ = try Store.migrateWatched(
