@@ -80,7 +80,7 @@ extension ObjectContext {
   ///   - id: The object, which may be deleted meanwhile.
   ///   - token: The position after the transaction.
   /// - Returns: The values, under the present names of the properties; nil if the object did not exist.
-  /// - Throws: As ``Store/values(of:at:)``.
+  /// - Throws: As ``Store/values(of:at:)-(ObjectID<ManagedObject>,_)``.
   public func values(of id: ObjectID<some ManagedObject>, at token: HistoryToken) throws -> ChangeSet.Row? {
     try values(ofRow: core.mark.row(of: id), in: id.entityName, at: token)
   }
@@ -101,9 +101,7 @@ extension ObjectContext {
     }
     return try withHistory { reader in
       let present = try UncommittedChanges.row(rowID, of: entity.root, on: reader.connection)
-      let past = PastObject(
-        entity.root, rowID: rowID, row: present,
-        hasTriggers: core.mapping.schema.rawObjects.contains { $0.kind == .trigger })
+      let past = PastObject(entity.root, rowID: rowID, row: present)
       let row = try past.state(at: token, reader)
       // An id of a subentity names no object of another entity.
       return row.flatMap { row in entity.branch.contains { $0.name == row.entity } ? row : nil }

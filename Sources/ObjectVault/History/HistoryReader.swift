@@ -138,10 +138,14 @@ package struct HistoryReader {
       case 2: .rollback(Int(clamping: head.version) + 1)
       default: .changes
       }
+    let part: HistoryTransaction.Part =
+      filter.property.map { .property($0) } ?? (filter.isPart ? .objects : .whole)
+    let isWholeObjects = filter.property == nil || changes.inserted.isEmpty && changes.deleted.isEmpty
     return HistoryTransaction(
       token: token(head), date: Date(timeIntervalSinceReferenceDate: head.time), author: head.author,
       name: head.name, kind: kind, modelVersion: Int(clamping: head.version), changes: changes,
-      isReversible: decoder.isReversible && head.kind == 0 && changes.removedName == nil)
+      isReversible: decoder.isReversible && head.kind == 0 && changes.removedName == nil && isWholeObjects,
+      part: part, recordedProperties: decoder.recordedProperties)
   }
 
   /// Returns the faults of the history, one sentence each.

@@ -39,12 +39,27 @@ public struct HistoryTransaction: Sendable, Hashable {
   public let changes: ChangeSet
   /// Whether the old values of all changes are known, so that ``Store/undo(_:author:)`` can write them.
   public let isReversible: Bool
+  /// Which part of the transaction was asked for.
+  let part: Part
+  /// The properties of new objects that were recorded, nil ones included; for a request of one object.
+  let recordedProperties: Set<String>
+
+  /// A part of a transaction.
+  enum Part: Sendable, Hashable {
+    case whole
+    /// The changes of an entity or an object.
+    case objects
+    case property(String)
+  }
 }
 
 extension HistoryTransaction {
   /// Why the transaction cannot be undone; nil if it can.
   var obstacle: String? {
     guard kind == .changes else { return "it is a migration step" }
+    if case .property(let name) = part, !changes.inserted.isEmpty || !changes.deleted.isEmpty {
+      return "it inserted or deleted an object, but only \(name) was asked for; ask for the object"
+    }
     if let name = changes.removedName { return "a later step removed \(name)" }
     guard isReversible else { return "the history does not have the old values of all its changes" }
     return nil

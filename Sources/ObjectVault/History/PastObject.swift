@@ -16,9 +16,8 @@ struct PastObject {
   /// - Parameters:
   ///   - entity: The root entity.
   ///   - row: The object as it is now; nil if it does not exist.
-  ///   - hasTriggers: Whether the file has triggers.
-  init(_ entity: EntityMapping, rowID: Int64, row: ChangeSet.Row?, hasTriggers: Bool) {
-    (self.entity, self.rowID, self.row, self.hasTriggers) = (entity, rowID, row, hasTriggers)
+  init(_ entity: EntityMapping, rowID: Int64, row: ChangeSet.Row?) {
+    (self.entity, self.rowID, self.row) = (entity, rowID, row)
   }
 
   /// Returns the state after a transaction.
@@ -31,9 +30,7 @@ struct PastObject {
     let object = TransactionDecoder.Filter(entities: names, gaps: names, rowID: rowID)
     try reader.transactions(HistoryRequest().since(token).newestFirst(), filter: object) { try past.undo($0) }
     try past.requireHistory()
-    if hasTriggers {
-      try past.requireLastRecord(HistoryRequest().through(token).newestFirst(), filter: object, reader)
-    }
+    try past.requireLastRecord(HistoryRequest().through(token).newestFirst(), filter: object, reader)
     guard !past.unknown.isEmpty, past.row != nil else { return past.row }
     try reader.transactions(HistoryRequest().through(token).newestFirst(), filter: object) {
       try past.fill(from: $0)
@@ -70,23 +67,38 @@ struct PastObject {
     }
   }
 
-  /// Whether triggers of the file may change objects without a record.
-  private let hasTriggers: Bool
-
   /// Checks that the object has the values that were recorded last.
   private func requireLastRecord(
     _ request: HistoryRequest, filter: TransactionDecoder.Filter, _ reader: HistoryReader
   ) throws {
-    guard let row else { return }
-    var left = Set(stored(row.entity)).subtracting(unknown)
+    var left = row.map { Set(stored($0.entity)).subtracting(unknown) } ?? []
     try reader.transactions(request, filter: filter) { transaction in
-      guard transaction.changes.changedBySQL.isEmpty, transaction.changes.deleted.isEmpty else {
-        return false
+      let changes = transaction.changes
+      guard changes.changedBySQL.isEmpty else { return false }
+      guard !changes.inserted.isEmpty || !changes.updated.isEmpty || !changes.deleted.isEmpty else {
+        return true
       }
-      let new = transaction.changes.updated.first?.new ?? transaction.changes.inserted.first?.values ?? [:]
+      guard let row else {
+        guard changes.deleted.isEmpty else { return false }
+        throw failure("it was deleted after transaction \(transaction.token) without a record")
+      }
+      guard changes.deleted.isEmpty else {
+        throw failure(
+          "\(row.entity) \(rowID) was inserted after transaction \(transaction.token) without a record")
+      }
+      let new = recorded(transaction)
       try require(new.filter { left.contains($0.key) }, after: transaction)
       left.subtract(new.keys)
-      return transaction.changes.inserted.isEmpty && !left.isEmpty
+      return changes.inserted.isEmpty && !left.isEmpty
+    }
+  }
+
+  /// The values that a transaction has given the object, nil ones included.
+  private func recorded(_ transaction: HistoryTransaction) -> ChangeSet.Values {
+    if let update = transaction.changes.updated.first { return update.new }
+    let values = transaction.changes.inserted.first?.values ?? [:]
+    return transaction.recordedProperties.reduce(into: values) { all, name in
+      if all[name] == nil { all[name] = .null }
     }
   }
 
@@ -132,8 +144,8 @@ struct PastObject {
       }
       row = ChangeSet.Row(entity: present.entity, rowID: rowID, values: values)
     }
-    if let inserted = changes.inserted.first {
-      try require(inserted.values, after: transaction)
+    if !changes.inserted.isEmpty {
+      try require(recorded(transaction), after: transaction)
       (row, unknown) = (nil, [])
     }
     return true

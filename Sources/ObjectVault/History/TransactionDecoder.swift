@@ -35,6 +35,8 @@ struct TransactionDecoder {
   private let names: [Int64: (entity: String, property: String?)]
   private let filter: Filter
   private var collector = ChangeCollector()
+  /// The properties of new objects that were recorded, nil ones included, if one object is wanted.
+  private(set) var recordedProperties: Set<String> = []
   /// Whether all old values are there.
   private(set) var isReversible = true
 
@@ -127,7 +129,9 @@ struct TransactionDecoder {
     guard filter.takes(entity, id) else { return }
     if kind == .changed || kind == .removed { isReversible = false }
     switch kind {
-    case .inserted: collector.insert(entity, rowID: id, values: new)
+    case .inserted:
+      if filter.rowID != nil { recordedProperties.formUnion(properties) }
+      collector.insert(entity, rowID: id, values: new)
     case .updated: collector.update(entity, rowID: id, old: old, new: new)
     case .changed: collector.change(entity, rowID: id, to: new)
     case .deleted: collector.delete(entity, rowID: id, values: new)

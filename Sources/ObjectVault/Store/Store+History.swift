@@ -101,8 +101,8 @@ extension Store {
   ///   - author: The author of the undo.
   /// - Throws: ``StoreError/notReversible(transaction:reason:)`` if the history does not have the old values;
   ///   ``StoreError/changesDoNotFit(entity:rowID:properties:)`` with an object that was changed again since
-  ///   then; ``StoreError/historyDiffers(file:)`` for a transaction of another store; otherwise as
-  ///   ``apply(_:)``. Nothing is written then.
+  ///   then, or that refers to one which is gone; ``StoreError/historyDiffers(file:)`` for a transaction of
+  ///   another store; otherwise as ``apply(_:)``. Nothing is written then.
   public func undo(_ transaction: HistoryTransaction, author: String? = nil) async throws {
     if let reason = transaction.obstacle {
       throw StoreError.notReversible(transaction: transaction.token.sequence, reason: reason)
@@ -110,10 +110,10 @@ extension Store {
     var inverse = transaction.changes.inverse
     (inverse.author, inverse.name) = (author, transaction.name.map { "Undo \($0)" } ?? "Undo")
     let token = transaction.token
-    if let missing = inverse.complete(for: core.mapping) {
+    if let missing = inverse.complete(part: transaction.part, for: core.mapping) {
       throw StoreError.notReversible(
         transaction: token.sequence,
-        reason: "\(missing) is required, and a later step added it without a default")
+        reason: "\(missing) is required now, and has no default")
     }
     try await apply(inverse) { connection in
       guard let reader = try HistoryReader(connection) else { throw StoreError.noHistory(entity: nil) }
@@ -150,7 +150,9 @@ extension Store {
 extension ChangeSet {
   /// Adapts the inverse of a transaction, or of a part of one, to the present model and to what else it has.
   /// - Returns: The property of an object that would be inserted without a required value; nil for none.
-  fileprivate mutating func complete(for mapping: SchemaMapping) -> String? {
+  fileprivate mutating func complete(
+    part: HistoryTransaction.Part, for mapping: SchemaMapping
+  ) -> String? {
     // Attributes that later steps have added get their defaults.
     for index in inserted.indices {
       guard let entity = mapping.entity(named: inserted[index].entity) else { continue }
@@ -164,17 +166,20 @@ extension ChangeSet {
       }
       inserted[index] = Row(entity: entity.name, rowID: inserted[index].rowID, values: values)
     }
-    // A member that stays keeps its place, although the transaction has given it.
+    guard part != .whole, !placed.isEmpty else { return nil }
+    // In a part, a member that stays keeps its place, although the transaction has given it.
+    let changed = Dictionary(
+      grouping: deleted.map { ($0.entity, $0.rowID) } + updated.map { ($0.entity, $0.rowID) }, by: \.0
+    ).mapValues { Set($0.map(\.1)) }
+    let linked = Set(unlinked.flatMap { [$0.source, $0.target] })
     let names = ChangeNames(mapping: mapping)
     placed.removeAll { placement in
       guard placement.new == nil, let relationship = try? names.relationship(of: placement) else {
         return false
       }
-      let members = Set(relationship.destination.branch.map(\.name))
       let leaves =
-        deleted.contains { $0.rowID == placement.member && members.contains($0.entity) }
-        || updated.contains { $0.rowID == placement.member && members.contains($0.entity) }
-        || unlinked.contains { [$0.source, $0.target].contains(placement.member) }
+        linked.contains(placement.member)
+        || relationship.destination.branch.contains { changed[$0.name]?.contains(placement.member) == true }
       return !leaves
     }
     return nil

@@ -293,6 +293,30 @@ import Testing
     #expect(try await store.read { try $0.existing(id)?.name } == "f")
     let whole = try await store.history()[1]
     await #expect(throws: StoreError.self) { try await store.undo(whole) }
+    let titled = try #require(try await store.history(HistoryRequest().of(Memo.self).changing("title")).last)
+    #expect(!titled.isReversible)
+    await #expect {
+      try await store.undo(titled)
+    } throws: {
+      "\($0)".contains("only title was asked for; ask for the object")
+    }
+  }
+
+  @Test func `the undo of a move gives back the order of members that had no places`() async throws {
+    let id = try await store.write { $0.insert(MemoFolder.self) { $0.name = "f" }.id }
+    try await store.write { context in
+      for title in ["a", "b", "c"] {
+        try context.execute(
+          "INSERT INTO Memo(title, pages, folder_id, _version, _entity) VALUES (\(title), 0, 1, 1, 'Memo')")
+      }
+    }
+    func titles() async throws -> [String] {
+      try await store.read { try $0.existing(id)?.memos.map(\.title) ?? [] }
+    }
+    try await store.write { try $0.existing(id)?.memos.reverse() }
+    #expect(try await titles() == ["c", "b", "a"])
+    try await store.undo(try #require(try await store.history().last))
+    #expect(try await titles() == ["a", "b", "c"])
   }
 
   // MARK: Earlier states

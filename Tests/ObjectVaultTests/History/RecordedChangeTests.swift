@@ -287,6 +287,15 @@ import Testing
     await #expect(throws: StoreError.self) { try await store.values(of: id, at: store.historyToken()) }
     let other = try await store.write { $0.insert(Jotting.self) { $0.text = "c" }.id }
     #expect(try await store.values(of: other, at: store.historyToken())?.values == ["text": "c"])
+    // What another program with the key has written.
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.execute(sql: "DELETE FROM Jotting WHERE id = \(other.rowID)")
+    connection.close()
+    await #expect {
+      try await store.values(of: other, at: store.historyToken())
+    } throws: {
+      "\($0)".contains("was deleted after transaction 3 without a record")
+    }
   }
 
   @Test func `a write reads what was committed before`() async throws {
