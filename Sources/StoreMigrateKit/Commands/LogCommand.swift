@@ -145,11 +145,14 @@ enum LogCommand: Command {
     let extent = try extent(arguments)
     if arguments.has("--purge") {
       for option in [
-        "--entity", "--object", "--property", "--author", "--since", "--limit", "--values", "--immutable",
+        "--entity", "--object", "--property", "--author", "--since", "--limit", "--values",
       ]
       where arguments.has(option) || arguments.value(option) != nil {
         throw UsageError(
           "--purge deletes the oldest transactions of all entities and authors. Remove \(option).")
+      }
+      guard !arguments.has("--immutable") else {
+        throw UsageError("--purge writes to the file. Remove --immutable.")
       }
       guard let extent else {
         throw UsageError("--purge needs one of --newest N, --before DATE, --through N: what to delete.")

@@ -83,7 +83,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("log @recorded.store --purge --newest 9", golden: "log-purge-nothing"),
     .init("log @recorded.store --purge", 64),
     .init("log @recorded.store --purge --newest 1 --entity Note --yes", 64, golden: "log-purge-part"),
-    .init("log @recorded.store --purge --newest 1 --immutable --yes", 64),
+    .init("log @recorded.store --purge --newest 1 --immutable --yes", 64, golden: "log-purge-immutable"),
     .init("log @recorded.store --newest 1", 64),
     .init("log @recorded.store --purge --before yesterday", 64),
     .init("log @recorded.store --object 1", 64),
