@@ -21,8 +21,6 @@ extension ObjectContext {
       on: connection, author: author, name: transactionName, version: core.version)
   }
 
-  // MARK: Reading
-
   /// Records what SQL has changed: as unknown changes of the entities.
   func recordSQL(_ changed: RowsChangedBySQL, in recorder: inout TransactionRecorder?) throws {
     var names = Set(changed.entities)
@@ -34,6 +32,8 @@ extension ObjectContext {
     }
     try recorder?.gaps(names, core.mapping)
   }
+
+  // MARK: Reading
 
   /// Returns a part of the history of the store: what was committed. In ``Store/read(_:)`` that of its
   /// snapshot; in ``Store/write(_:)`` without the changes of this write.

@@ -46,6 +46,9 @@ extension Store {
   /// let last = try await store.lastChange(of: user.id, property: "city")
   /// let who = last?.author ?? "unknown"
   /// ```
+  ///
+  /// Reads the transactions from the newest one back to the one that it returns. For a property that never
+  /// changed, this is the whole history.
   /// - Parameters:
   ///   - id: The object.
   ///   - property: The name of an attribute or a relationship; nil for any change of the object.
@@ -69,6 +72,9 @@ extension Store {
   }
 
   /// Returns the attributes and to-ones that an object had after a transaction of the history.
+  ///
+  /// Reads the transactions from the newest one back to the last one that changed the object before `token`;
+  /// for an object without such a transaction, the whole history.
   /// - Parameters:
   ///   - id: The object, which may be deleted meanwhile.
   ///   - token: The position after the transaction.

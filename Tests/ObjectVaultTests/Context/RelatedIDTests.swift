@@ -39,7 +39,7 @@ import Testing
     tag.remove(letters[0], from: \.memos)
     #expect(try folder.objectIDs(for: \.letters) == [letters[0].id, letters[3].id, new.id])
     #expect(try tag.objectIDs(for: \.memos).map(\.rowID) == [2, 4])
-    // The same ids when the members are in memory.
+    // Once the members are in memory, their ids are the same.
     #expect(folder.letters.count == 3 && tag.memos.count == 2)
     #expect(!folder.hasFault(for: \.letters) && !tag.hasFault(for: \.memos))
     #expect(try folder.objectIDs(for: \.letters) == [letters[0].id, letters[3].id, new.id])
