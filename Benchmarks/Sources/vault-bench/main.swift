@@ -380,6 +380,14 @@ let workloads = [
     try await ChainBench.migrate(200)
   },
   Workload(
+    number: 13, name: "10,000 enqueued writes of one row, against commits", rows: min(10_000, tracks.count),
+    firstStage: 1, goal: 0.005, countsProcess: true
+  ) {
+    bench.floorWrites(Array(tracks.prefix(10_000)))
+  } ours: {
+    try await bench.oursEnqueuedWrites(Array(tracks.prefix(10_000)))
+  },
+  Workload(
     number: 46, name: "1000 writes of one row", rows: 1000, firstStage: 2.5, goal: 2, countsProcess: true
   ) {
     bench.floorWrites(Array(tracks.prefix(1000)))

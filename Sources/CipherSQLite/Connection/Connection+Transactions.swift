@@ -157,6 +157,21 @@ extension Connection {
     isForWriting = kind != .deferred
   }
 
+  /// Begins a transaction for writing that several calls share, as in ``WriteGroup``. After an error for which
+  /// the engine rolls it back, each call throws that error until ``rollback()``, as in ``transaction(_:_:)``.
+  func beginShared() throws {
+    try begin(.immediate)
+    isClosureTransactionOpen = true
+  }
+
+  /// Whether the open transaction has changes that the references of the tables do not permit: its commit
+  /// would fail.
+  var breaksReferences: Bool {
+    var (present, highest): (Int32, Int32) = (0, 0)
+    let code = unsafe sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &present, &highest, 0)
+    return code != SQLITE_OK || present != 0
+  }
+
   /// Commits the open transaction.
   ///
   /// For a transaction that was begun for writing, it first checks that the file is still at its

@@ -24,6 +24,10 @@ extension SQLError: CustomStringConvertible {
         + "SQL that both versions read."
     case .keyChanged(let file):
       "\(file): the key of the file was changed since it was opened here. Open it again with the new key."
+    case .logUnderOtherKey(let file):
+      "\(file): the key opens this file, but not its log \(file)-wal. If the key was changed, the newer key is "
+        + "in the log: use that one. Otherwise the log belongs to another file: move it away, and the file "
+        + "opens with this key. Both files are unchanged."
     case .cipherSettingsMismatch(let file, let profile):
       "\(file): the key is right, but the file has the cipher settings \(profile), which \(Engine.current) "
         + "does not support. Open it with an engine that supports them."
@@ -198,6 +202,10 @@ extension SQLError: CustomStringConvertible {
       "\(file): the slot was not created: opening it would take about \(Self.costs(seconds, memory)), but "
         + "only \(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
         + "(KeyFile.Unlock.allowing). Nothing was changed."
+    case .sharedWritesLost(let file, let count, let reason):
+      "\(file): \(count == 1 ? "1 enqueued write is" : "\(count) enqueued writes are") not in the file, because "
+        + "the transaction of these writes failed. Remove the cause, and enqueue "
+        + "\(count == 1 ? "it" : "them") again. The cause: \(reason)"
     case .notVerified(let file):
       "\(file): the check was stopped after the commit. The NEW key is in force, but not every page was read "
         + "with it. "

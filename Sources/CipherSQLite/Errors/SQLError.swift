@@ -21,6 +21,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case schemaUnreadable(file: String, reason: String)
   /// Another connection or process has encrypted the file under another key since it was opened here.
   case keyChanged(file: String)
+  /// The key opens the file, and not its log (`-wal`): the log has a newer key, or belongs to another file.
+  case logUnderOtherKey(file: String)
   /// The key fits, but the file has cipher settings that this engine cannot use.
   case cipherSettingsMismatch(file: String, profile: CipherProfile)
   /// The SQLite library in use cannot encrypt. Nothing was written.
@@ -141,6 +143,9 @@ public enum SQLError: Error, Equatable, Sendable {
   /// The call would wait for itself: it was made from inside a write, which is using the only connection for
   /// writing.
   case nestedWrite(file: String)
+  /// The transaction that several writes shared was not committed, so `count` writes that had returned are
+  /// not in the file.
+  case sharedWritesLost(file: String, count: Int, reason: String)
   /// The call needs a committed state, but the connection's transaction has uncommitted changes.
   case uncommittedChanges(file: String)
   /// A check after the operation found a wrong result; the result was discarded.
@@ -193,6 +198,14 @@ extension SQLError {
     // SQLITE_ERROR, ABORT, LOCKED (by a statement of the same connection), SCHEMA, TOOBIG,
     // MISMATCH, MISUSE, AUTH, RANGE.
     case .engine(let code, _, _, _): [1, 4, 6, 17, 18, 20, 21, 23, 25].contains(code)
+    default: false
+    }
+  }
+
+  /// Whether the file, or its log, may open with another key.
+  var mayFitOtherKey: Bool {
+    switch self {
+    case .wrongKey, .logUnderOtherKey: true
     default: false
     }
   }

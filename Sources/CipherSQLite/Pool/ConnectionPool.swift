@@ -34,6 +34,9 @@ public final class ConnectionPool: Sendable {
     /// The folder of a file that exists only as long as the pool: it is removed when the pool is closed or
     /// released.
     package var folder: PrivateFolder?
+    /// When the transaction of the writes that share one is committed: after this many seconds, and after this
+    /// many writes. Defaults 1 and 1,000.
+    package var groupLimits = WriteGroup.Limits()
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -62,6 +65,7 @@ public final class ConnectionPool: Sendable {
   let writerQueue: SerialQueue
   private let readerQueue: DispatchQueue
   let readers: ReaderSet
+  let group: WriteGroup
   let key: KeyBox
 
   // The present derived key, which a rekey replaces.
@@ -121,7 +125,8 @@ public final class ConnectionPool: Sendable {
     self.key = box
     writerQueue = SerialQueue(label: "objectvault.writer")
     readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
-    readers = ReaderSet(maximum: configuration.readers, path: file.given) {
+    group = WriteGroup(writer, writerQueue, configuration.groupLimits)
+    readers = ReaderSet(maximum: configuration.readers, path: file.given, after: group) {
       var settings = configuration.connection
       settings.access = .readOnly
       settings.cacheBytes = configuration.readerCacheBytes
@@ -144,6 +149,7 @@ public final class ConnectionPool: Sendable {
   public func close() {
     readers.close()
     onWriterQueue {
+      try? group.end()
       if !writer.isClosed { refreshStatistics(isClosing: true) }
       writer.isClosed = true
       closeWriter()
@@ -181,7 +187,7 @@ public final class ConnectionPool: Sendable {
   /// Runs `body` with a reader, on the calling thread, if one is free.
   /// - Returns: nil when none is free, or when one would have to be opened and cannot be.
   package func withFreeReader<Result>(_ body: (Connection) throws -> Result) rethrows -> Result? {
-    guard let lease = try? readers.acquireIfFree() else { return nil }
+    guard let lease = try? readers.acquireForRunningRead() else { return nil }
     defer { readers.release(lease) }
     return try body(lease.connection)
   }
@@ -290,7 +296,14 @@ public final class ConnectionPool: Sendable {
     }
   }
 
+  /// Returns the writer, outside of a transaction: writes that share one are committed before.
   func openWriter() throws -> Connection {
+    try group.end()
+    return try openWriterInGroup()
+  }
+
+  /// Returns the writer, which may be in the transaction that writes share.
+  func openWriterInGroup() throws -> Connection {
     if let connection = writer.connection { return connection }
     guard !writer.isClosed else { throw SQLError.closed(file: path) }
     let connection = try reopened(key.unlocked)

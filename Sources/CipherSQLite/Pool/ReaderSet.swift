@@ -55,16 +55,28 @@ final class ReaderSet: Sendable {
   private let maximum: Int
   private let path: String
   private let open: @Sendable () throws -> Connection
+  /// The writes that a new reader must see; they are committed before.
+  private let group: WriteGroup
 
-  init(maximum: Int, path: String, open: @escaping @Sendable () throws -> Connection) {
+  init(
+    maximum: Int, path: String, after group: WriteGroup, open: @escaping @Sendable () throws -> Connection
+  ) {
     self.maximum = max(1, maximum)
     self.path = path
+    self.group = group
     self.open = open
   }
 
   /// Returns a connection, preferably the one that was used last, as its cache is the warmest; nil when
   /// none is free.
   func acquireIfFree() throws -> Lease? {
+    try group.commitForReader()
+    return try acquireForRunningRead()
+  }
+
+  /// Returns a connection as ``acquireIfFree()`` does, for a part of a read that has begun: it needs no newer
+  /// state.
+  func acquireForRunningRead() throws -> Lease? {
     switch try attempt(allowsOverflow: false) {
     case .lease(let lease): lease
     case .open(let generation): try opened(generation)
@@ -82,6 +94,7 @@ final class ReaderSet: Sendable {
   /// has one and waits for a second would wait for itself; it gets a connection beyond the maximum
   /// instead.
   func acquireBlocking() throws -> Lease {
+    try group.commitForReader()
     while true {
       switch try attempt(allowsOverflow: true) {
       case .lease(let lease): return lease
@@ -94,6 +107,7 @@ final class ReaderSet: Sendable {
   /// Returns a connection beyond the maximum: a lease that is used for long must not keep others waiting.
   /// Blocks while leases are barred.
   func acquireExtra() throws -> Lease {
+    try group.commitForReader()
     while true {
       let isBarred = try state.withLock { state in
         if state.isClosed { throw SQLError.closed(file: path) }

@@ -13,6 +13,10 @@ final class SerialQueue: Sendable {
   private let queue: DispatchQueue
   /// The thread that is inside a call; 0 while none is.
   private let thread = Atomic<UInt>(0)
+  /// Held during each call. The queue gives the calls their order.
+  private let turn = NSLock()
+  /// The number of calls that were made and have not ended.
+  private let calls = Atomic<Int>(0)
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
@@ -25,17 +29,44 @@ final class SerialQueue: Sendable {
   /// Runs `body` on the calling thread, after the calls that were made before. Must not be called from
   /// inside a call.
   func sync<Result>(_ body: () throws -> Result) rethrows -> Result {
-    try queue.sync { try inside(body) }
+    calls.add(1, ordering: .acquiringAndReleasing)
+    defer { calls.subtract(1, ordering: .acquiringAndReleasing) }
+    return try queue.sync { try inside(body) }
+  }
+
+  /// Runs `body` on the calling thread if no other call was made that has not ended. Calls that are made
+  /// meanwhile wait for it.
+  /// - Returns: The result of `body`; nil if it did not run.
+  func ifFree<Result>(_ body: () throws -> Result?) rethrows -> Result? {
+    guard calls.load(ordering: .acquiring) == 0, turn.try() else { return nil }
+    return try insideTurn(body)
   }
 
   /// Runs `body` after the calls that were made before, without waiting for it. Releases `body` inside
   /// the call: a pool that is deallocated with it must not wait for its own queue.
   func async(_ body: @escaping @Sendable () -> Void) {
     let work = OneShotWork(body)
-    queue.async { [self] in inside { work() } }
+    calls.add(1, ordering: .acquiringAndReleasing)
+    queue.async { [self] in
+      inside { work() }
+      calls.subtract(1, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// Runs `body` once some seconds have passed, as ``async(_:)`` does.
+  func async(afterSeconds seconds: Double, _ body: @escaping @Sendable () -> Void) {
+    let work = OneShotWork(body)
+    queue.asyncAfter(deadline: .now() + seconds) { [self] in inside { work() } }
   }
 
   private func inside<Result>(_ body: () throws -> Result) rethrows -> Result {
+    turn.lock()
+    return try insideTurn(body)
+  }
+
+  /// Runs `body` while the caller has the turn, and ends the turn.
+  private func insideTurn<Result>(_ body: () throws -> Result) rethrows -> Result {
+    defer { turn.unlock() }
     thread.store(Self.ownThread, ordering: .relaxed)
     defer { thread.store(0, ordering: .relaxed) }
     return try body()

@@ -169,7 +169,8 @@ extension ObjectContext {
     let writer = SaveWriter(
       try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records,
       history: try recorder(on: connection))
-    try writer.write(reservedIDs: reservedIDs, isLast: isLast)
+    // In a shared transaction, a rollback of this save would leave a reservation that the file does not have.
+    try writer.write(reservedIDs: reservedIDs, isLast: isLast && !sharesTransaction)
     try pendingMetadata.write(on: connection)
     return writer
   }

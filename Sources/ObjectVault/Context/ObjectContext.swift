@@ -54,6 +54,9 @@ public final class ObjectContext: ObjectHost {
   /// The objects in memory, by entity and id.
   package let maps: IdentityMaps
   let canWrite: Bool
+  /// Whether the transaction contains writes of other contexts. A failure of this context undoes its own
+  /// changes only.
+  let sharesTransaction: Bool
   /// The cancellable call that all work of this context is part of; nil for a context that is used
   /// between calls.
   let run: CancellableRun?
@@ -171,8 +174,8 @@ public final class ObjectContext: ObjectHost {
     public internal(set) var rowsReadAhead = 0
   }
 
-  init(core: StoreCore, access: ContextAccess) {
-    self.core = core
+  init(core: StoreCore, access: ContextAccess, sharesTransaction: Bool = false) {
+    (self.core, self.sharesTransaction) = (core, sharesTransaction)
     mark = core.mark
     self.access = access
     (canWrite, run) = (access.canWrite, access.connection?.run)

@@ -150,6 +150,8 @@ extension Store {
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
     pool.keepsStatistics = configuration.keepsStatistics
+    pool.groupLimits = WriteGroup.Limits(
+      seconds: configuration.enqueueInterval, count: configuration.enqueueLimit)
     pool.onNilColumns = { core.learn(nilColumns: $0) }
     pool.prepare = { [trace = configuration.trace, matchLimit = configuration.matchLimit] connection in
       try StoreFunctions.register(on: connection, matchLimit: matchLimit)

@@ -25,15 +25,20 @@ struct ReadingWork: Sendable {
 final class WritingWork: @unchecked Sendable {
   private let core: StoreCore
   private let pool: ConnectionPool
+  private let sharesTransaction: Bool
   private var context: ObjectContext?
 
-  init(core: StoreCore, pool: ConnectionPool) { (self.core, self.pool) = (core, pool) }
+  /// - Parameter sharesTransaction: Whether other writes are part of the transaction.
+  init(core: StoreCore, pool: ConnectionPool, sharesTransaction: Bool = false) {
+    (self.core, self.pool, self.sharesTransaction) = (core, pool, sharesTransaction)
+  }
 
   /// Runs the body of a write on the writer, which has a transaction, and saves the changes.
   func run<Result>(on connection: Connection, _ body: (ObjectContext) throws -> Result) throws -> Result {
     try core.beginWriting(connection)
     let context = ObjectContext(
-      core: core, access: .writing(connection, committed: pool, isRecording: core.feed.isHeard))
+      core: core, access: .writing(connection, committed: pool, isRecording: core.feed.isHeard),
+      sharesTransaction: sharesTransaction)
     self.context = context
     let result = try body(context)
     try context.saveBeforeCommit()

@@ -147,3 +147,80 @@ import Testing
     }
   }
 }
+
+@Suite(.tags(.faults)) struct EnqueuedWriteFaults {
+  private func make() async throws -> TestStore {
+    try await TestStore(microblog, migrations: MicroblogMigrations.all)
+  }
+
+  private static func enqueue(_ name: String, length: Int = 10, _ store: Store) async throws {
+    try await store.enqueue { context in
+      let user = context.insert(User.self) { $0.name = name }
+      context.insert(Status.self) {
+        ($0.text, $0.createdAt, $0.user) = (String(repeating: "x", count: length), .now, user)
+      }
+    }
+  }
+
+  private static func isLoss(of count: Int, _ error: any Error) -> Bool {
+    if case SQLError.sharedWritesLost(_, count, _) = error { true } else { false }
+  }
+
+  @Test func `a commit that fails is reported by flush once, with the number of lost writes`() async throws {
+    let test = try await make()
+    try test.arm(.commitRefused)
+    for name in ["a", "b", "c"] { try await Self.enqueue(name, test.store) }
+    await #expect { try await test.store.flush() } throws: { Self.isLoss(of: 3, $0) }
+    try await test.store.flush()
+    try test.disarm()
+    #expect(try test.content().count == 0)
+    try await Self.enqueue("d", test.store)
+    try await test.store.flush()
+    #expect(try test.content().count == 2)
+  }
+
+  @Test func `a read or a write that needs the commit reports its failure, and so does the next flush`()
+    async throws
+  {
+    let test = try await make()
+    for isRead in [true, false] {
+      try test.arm(.commitRefused)
+      for name in ["a", "b"] { try await Self.enqueue(name, test.store) }
+      await #expect {
+        if isRead {
+          _ = try await test.store.read { try $0.fetch(User.self).count() }
+        } else {
+          try await test.store.write { context in _ = context.insert(User.self) { $0.name = "c" } }
+        }
+      } throws: { Self.isLoss(of: 2, $0) }
+      await #expect { try await test.store.flush() } throws: { Self.isLoss(of: 2, $0) }
+      try test.disarm()
+      #expect(try test.content().count == 0)
+    }
+  }
+
+  @Test func `a disk that is full within a write loses the earlier ones, and the next call says so`()
+    async throws
+  {
+    let test = try await make()
+    try test.arm(.diskFull(afterPages: 40))
+    var (count, full) = (0, 0)
+    // Each has three pages: one of them exceeds the limit.
+    for number in 0..<100 where full == 0 {
+      do {
+        try await Self.enqueue("user \(number)", length: 10_000, test.store)
+        count += 1
+      } catch SQLError.diskFull { full += 1 } catch SQLError.engine(13, _, _, _) { full += 1 }
+    }
+    #expect(full == 1 && count > 0)
+    await #expect {
+      try await Self.enqueue("never", test.store)
+    } throws: { Self.isLoss(of: count, $0) }
+    try test.disarm()
+    #expect(try test.content().count == 0)
+    for number in 0..<3 { try await Self.enqueue("user \(number)", test.store) }
+    try await test.store.flush()
+    #expect(try test.content().count == 6)
+    #expect(try await test.store.verify() == [])
+  }
+}

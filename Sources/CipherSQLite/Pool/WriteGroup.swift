@@ -1,0 +1,234 @@
+// Writes that share one transaction. Each has a savepoint, and a commit ends all of them: after some time,
+// after a number of writes, before any other use of the writer, and before a reader is leased.
+
+private import Dispatch
+
+/// The transaction that small writes of a pool share.
+///
+/// A write that has returned is a member: readers of the pool must see it, and it is lost if the transaction
+/// fails. The variables change on the writer's queue only.
+package final class WriteGroup: Sendable {
+  /// When a group is committed.
+  package struct Limits: Sendable, Hashable {
+    /// The seconds after the first write.
+    package var seconds: Double
+    /// The number of writes.
+    package var count: Int
+    package init(seconds: Double = 1, count: Int = 1000) { (self.seconds, self.count) = (seconds, count) }
+  }
+
+  /// Called with whether the group was committed.
+  package typealias Ending = @Sendable (_ isCommitted: Bool) -> Void
+
+  private struct State {
+    /// How many groups were begun. The timer of an earlier group must not commit this one.
+    var number = 0
+    var isBegun = false
+    /// The endings of the members, in the order of the writes.
+    var members: [Ending] = []
+    /// Wake the readers that wait for the commit.
+    var waiters: [DispatchSemaphore] = []
+    /// What was lost, until a write of a later group or a flush has thrown it.
+    var loss: SQLError?
+  }
+
+  private let state = Locked(State())
+  private let writer: ConnectionPool.Writer
+  private let queue: SerialQueue
+  private let limits: Limits
+
+  init(_ writer: ConnectionPool.Writer, _ queue: SerialQueue, _ limits: Limits) {
+    (self.writer, self.queue, self.limits) = (writer, queue, limits)
+  }
+
+  // MARK: On the writer's queue
+
+  /// Runs a write in the transaction of the group, which it begins if there is none.
+  /// - Parameters:
+  ///   - ending: Called once the group has ended, if `body` returned.
+  ///   - didBegin: Called with the number of a group that this write has begun, and its limit in seconds.
+  func join<Result>(
+    on connection: Connection, _ body: () throws -> Result, ending: @escaping Ending,
+    didBegin: (_ number: Int, _ seconds: Double) -> Void
+  ) throws -> Result {
+    try throwLoss()
+    if !state.withLock({ $0.isBegun }) {
+      try connection.beginShared()
+      let number = state.withLock { state in
+        state.isBegun = true
+        state.number += 1
+        return state.number
+      }
+      // NaN is not below 0.
+      didBegin(number, limits.seconds > 0 ? min(limits.seconds, 86_400) : 0)
+    }
+    let result = try inSavepoint(of: connection, body)
+    let count = state.withLock { state in
+      state.members.append(ending)
+      return state.members.count
+    }
+    if count >= limits.count {
+      try? end()
+      try throwLoss()
+    }
+    return result
+  }
+
+  /// Whether one more write joins a group that is begun, and does not end it: neither waits for a lock nor for
+  /// the disk.
+  var hasRoom: Bool { state.withLock { $0.isBegun && $0.members.count + 1 < limits.count } }
+
+  /// Runs the body of a write. If it fails, its changes are undone and the other members stay; if they cannot
+  /// stay, the group is lost.
+  private func inSavepoint<Result>(of connection: Connection, _ body: () throws -> Result) throws -> Result {
+    let name = "vault_member"
+    do {
+      try connection.beginSavepoint(name)
+      let result = try body()
+      // A violation would fail the commit of all members.
+      if connection.breaksReferences {
+        throw SQLError.constraint(
+          message: "FOREIGN KEY constraint failed", extendedCode: 787, sql: "RELEASE \(quoted(name))")
+      }
+      try connection.releaseSavepoint(name)
+      return result
+    } catch {
+      do {
+        try connection.rollBack(toSavepoint: name)
+        try connection.releaseSavepoint(name)
+      } catch let failure {
+        lose(connection, because: connection.hasLostTransaction ? error : failure)
+      }
+      throw error
+    }
+  }
+
+  /// Commits the group, if one is begun.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails.
+  func end() throws {
+    guard state.withLock({ $0.isBegun }), let connection = writer.connection else { return }
+    guard state.withLock({ !$0.members.isEmpty }) else {
+      // All its writes have failed.
+      connection.rollback()
+      return finish(isCommitted: false)
+    }
+    do { try connection.commit() } catch {
+      lose(connection, because: error)
+      throw state.withLock { $0.loss } ?? error
+    }
+    finish(isCommitted: true)
+  }
+
+  /// Commits a group when its time is over.
+  func end(number: Int) throws {
+    if state.withLock({ $0.number }) == number { try end() }
+  }
+
+  /// Rolls back the transaction of the group, and keeps what was lost until it is thrown.
+  private func lose(_ connection: Connection, because error: any Error) {
+    connection.rollback()
+    state.withLock { state in
+      let earlier: Int
+      if case .sharedWritesLost(_, let count, _) = state.loss { earlier = count } else { earlier = 0 }
+      if !state.members.isEmpty {
+        state.loss = .sharedWritesLost(
+          file: connection.path, count: earlier + state.members.count, reason: "\(error)")
+      }
+    }
+    finish(isCommitted: false)
+  }
+
+  private func finish(isCommitted: Bool) {
+    let (members, waiters) = state.withLock { state in
+      defer { (state.isBegun, state.members, state.waiters) = (false, [], []) }
+      return (state.members, state.waiters)
+    }
+    for member in members { member(isCommitted) }
+    for waiter in waiters { waiter.signal() }
+  }
+
+  /// Throws once what was lost.
+  func throwLoss() throws {
+    let loss = state.withLock { state in
+      defer { state.loss = nil }
+      return state.loss
+    }
+    if let loss { throw loss }
+  }
+
+  // MARK: From any thread
+
+  /// Commits the group if it has members, and waits for that. Does nothing inside of a write, which reads the
+  /// last commit.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails.
+  func commitForReader() throws {
+    guard state.withLock({ !$0.members.isEmpty }), !queue.isInside else { return }
+    let signal = DispatchSemaphore(value: 0)
+    let isWaiting = state.withLock { state in
+      if !state.members.isEmpty { state.waiters.append(signal) }
+      return !state.members.isEmpty
+    }
+    guard isWaiting else { return }
+    // A write that is earlier in the queue commits the group, too: the reader does not wait for that write.
+    queue.async { [self] in try? end() }
+    signal.wait()
+    if let loss = state.withLock({ $0.loss }) { throw loss }
+  }
+}
+
+extension ConnectionPool {
+  /// Runs `body` on the writer in a transaction that it shares with other calls of this function. The caller
+  /// continues when `body` has returned, before the commit.
+  ///
+  /// The transaction is committed at the limits of the configuration, before every other use of the writer,
+  /// before every read of this pool, and when the pool is closed. If `body` throws, its changes alone are
+  /// undone. While the transaction is open and no other call waits, `body` runs on the calling thread. It is not
+  /// interrupted when the task is cancelled: the engine would roll back the changes of all.
+  /// - Parameters:
+  ///   - body: Uses the connection during the call only.
+  ///   - ending: Called on the writer's queue after the end of the transaction, if `body` returned.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` for an earlier group, before `body` runs;
+  ///   `CancellationError` before `body` runs; ``SQLError/busy(file:waitedSeconds:holders:)``; what `body`
+  ///   throws.
+  @concurrent package func enqueue<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result, ending: @escaping WriteGroup.Ending
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    // Two changes of the thread would take longer than a small write.
+    let result = try writerQueue.ifFree { group.hasRoom ? try join(body, ending) : nil }
+    if let result { return result }
+    return try await CancellableRun.perform(by: writerQueue.async) { [self] running in
+      try running.check()
+      return try join(body, ending)
+    }
+  }
+
+  private func join<Result>(
+    _ body: (Connection) throws -> Result, _ ending: @escaping WriteGroup.Ending
+  ) throws -> Result {
+    let connection = try openWriterInGroup()
+    return try group.join(on: connection) {
+      try body(connection)
+    } ending: {
+      ending($0)
+    } didBegin: { number, seconds in
+      // Retains the pool until then: the writes are committed also if the pool is released.
+      writerQueue.async(afterSeconds: seconds) { [self] in
+        try? group.end(number: number)
+        refreshStatistics(isClosing: false)
+      }
+    }
+  }
+
+  /// Commits the writes that share a transaction.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` once for all writes that were lost since the
+  ///   last call that threw it.
+  package func flush() async throws {
+    try await CancellableRun.perform(by: writerQueue.async) { [self] _ in
+      try? group.end()
+      try group.throwLoss()
+      refreshStatistics(isClosing: false)
+    }
+  }
+}
