@@ -55,6 +55,12 @@ extension Connection {
     return (try? value("PRAGMA page_count"))?.int64.flatMap { $0 > 0 ? Int($0) : nil }
   }
 
+  /// Reads the first page of the file itself, and returns whether it verifies under this connection's key.
+  func verifiesFirstPage() -> Bool {
+    let page = (try? RawFile.open(file))?.read(unlocked.profile.pageBytes, at: 0)
+    return page.map { unlocked.verifies(page: $0, number: 1) } ?? false
+  }
+
   /// Reads a sample of pages without the first page, and returns whether any of them verifies under this
   /// connection's key.
   func verifiesSample() -> Bool {

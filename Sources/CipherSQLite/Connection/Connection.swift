@@ -130,6 +130,7 @@ private import Foundation
     unsafe cache = StatementCache(capacity: configuration.statementCacheSize)
     waiting = unsafe Waiting(interruptor: Interruptor(handle))
     link.lead(to: self)
+    if unsafe handle != nil { OpenFiles.add(file.path) }
   }
 
   deinit {
@@ -156,6 +157,7 @@ private import Foundation
     fileCallInterceptor = nil
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
+    OpenFiles.remove(file.path)
   }
 
   /// Returns the engine's handle. Callers must not keep it across a call that may close the connection.

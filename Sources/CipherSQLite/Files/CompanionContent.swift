@@ -7,6 +7,9 @@ enum CompanionContent {
   /// it writes the last byte.
   private static let (newIndexBytes, indexBytes) = (3, 4096)
 
+  /// The first bytes of an index: the version of its format, in the order of the machine's bytes.
+  private static let indexMagic: [UInt8] = unsafe withUnsafeBytes(of: UInt32(3_007_000)) { unsafe Array($0) }
+
   /// Whether a file may have been written by the engine: it is empty, or its first bytes are those of its
   /// kind. The engine may write the first bytes last, over zeros, and a crash may leave a part of them.
   static func isEngines(_ path: String, suffix: String, status: FileStatus) -> Bool {
@@ -14,9 +17,14 @@ enum CompanionContent {
     switch suffix {
     case "-journal": return begins(path, [HotJournal.magic])
     case "-wal": return begins(path, WriteAheadLog.magics)
-    // The index is checked by its size alone: closing a descriptor of it would drop the locks that this
-    // process holds on it.
-    default: return status.byteCount <= newIndexBytes || status.byteCount.isMultiple(of: indexBytes)
+    default:
+      guard status.byteCount <= newIndexBytes || status.byteCount.isMultiple(of: indexBytes) else {
+        return false
+      }
+      let file = String(path.dropLast(suffix.count))
+      // An index without a log is not in use. Another one is checked by its size alone: closing a descriptor
+      // of it would drop the locks that this process, also by another library, may have on it.
+      return OpenFiles.ifUnused(file) { FileStatus(file + "-wal") != nil || begins(path, [indexMagic]) } ?? true
     }
   }
 

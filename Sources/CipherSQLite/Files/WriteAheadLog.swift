@@ -38,6 +38,22 @@ struct WriteAheadLog {
     return sum
   }
 
+  /// Returns the first page of a log, encrypted, and its number; nil when there is no log, or the engine would
+  /// not accept its first frame.
+  static func firstPage(beside file: DatabasePath) -> (number: Int, bytes: [UInt8])? {
+    guard let log = CompanionFile(file.log), let header = Self.header(of: log) else { return nil }
+    let pageBytes = CompanionFile.number(header[8..<12])
+    guard CipherProfile.pageSizes.contains(pageBytes) || pageBytes == 512,
+      let frame = log.read(frameHeaderBytes + pageBytes, at: headerBytes),
+      frame[8..<16].elementsEqual(header[16..<24])
+    else { return nil }
+    var sum = checksum(of: header)
+    sum.add(frame[0..<8])
+    sum.add(frame[frameHeaderBytes...])
+    guard sum.equals(frame[16..<24]) else { return nil }
+    return (CompanionFile.number(frame[0..<4]), Array(frame.dropFirst(frameHeaderBytes)))
+  }
+
   /// Reads the log of a database; nil when there is none, or its checksums prove no commit in it.
   init?(beside file: DatabasePath) {
     guard let log = CompanionFile(file.log), let header = Self.header(of: log) else { return nil }

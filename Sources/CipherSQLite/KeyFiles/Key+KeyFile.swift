@@ -36,7 +36,7 @@ private struct KeyInFile: StoredKey {
         file.note([database], under: nil)
       }
       return result
-    } catch SQLError.wrongKey(let given) {
+    } catch let error as SQLError where error.mayFitOtherKey {
       // A rotation may have been interrupted after the database got its new key. The engine, which also
       // reads the log, proves that the key fits; only then is the rotation finished.
       if let pending = try KeyFile.pendingKey(at: path, unlock: secret),
@@ -50,12 +50,14 @@ private struct KeyInFile: StoredKey {
         if fits != nil { file.note([database], under: Int(clamping: number)) }
         return result
       }
-      throw SQLError.wrongKey(file: given)
+      throw error
     }
   }
 
   /// Returns the result of `body`; nil where the key is the wrong one.
   private func resultIfKeyFits<Result>(_ key: Key, _ body: (Key) throws -> Result) throws -> Result? {
-    do { return try body(key) } catch SQLError.wrongKey { return nil }
+    do { return try body(key) } catch let error as SQLError where error.mayFitOtherKey {
+      return nil
+    }
   }
 }

@@ -96,6 +96,10 @@ extension Connection {
     let connection = try keyed(file, unlocked: unlocked, configuration: configuration)
     connection.waiting.releasesLocks = beforeWaiting
     defer { connection.waiting.releasesLocks = nil }
+    guard configuration.access == .immutable || WriteAheadLog.mayBelong(beside: file, to: unlocked) else {
+      throw connection.verifiesFirstPage()
+        ? SQLError.logUnderOtherKey(file: file.given) : .wrongKey(file: file.given)
+    }
     do {
       // The first read: it authenticates page 1, and reads the schema. In WAL mode it takes a lock that
       // stays, so that the file cannot be replaced any more.
@@ -114,7 +118,9 @@ extension Connection {
     if hasMoved { return .fileReplaced(file: path) }
     // A rekey was committed to the log, and its process died before the log was copied into the file.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
-    if let log, !log.fits(unlocked) { return .wrongKey(file: path) }
+    if let log, !log.fits(unlocked) {
+      return verifiesFirstPage() ? .logUnderOtherKey(file: path) : .wrongKey(file: path)
+    }
     let damaged = auditPagesOnce()
     let (pageBytes, byteCount) = (unlocked.profile.pageBytes, FileStatus(file.path)?.byteCount ?? 0)
     if damaged.first == 1, !verifiesSample() { return .wrongKey(file: path) }

@@ -56,7 +56,9 @@ extension SQLError {
   /// the file.
   fileprivate var isAboutKey: Bool {
     switch self {
-    case .wrongKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch, .notFound: true
+    case .wrongKey, .logUnderOtherKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch,
+      .notFound:
+      true
     default: false
     }
   }
@@ -65,8 +67,8 @@ extension SQLError {
   /// proves nothing.
   fileprivate var mayBeTransient: Bool {
     switch self {
-    case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing,
-      .emptyFile,
+    case .wrongKey, .logUnderOtherKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted,
+      .unauthenticated, .saltMissing, .emptyFile,
       .cipherSettingsMismatch, .notFound, .fileReplaced:
       true
     // SQLITE_CORRUPT (11) and SQLITE_NOTADB (26).

@@ -231,7 +231,8 @@ extension NewFiles {
 
   // The engine trusts names: it truncates a file with the name of its index, and overwrites one with the
   // name of its log.
-  @Test(arguments: ["-wal", "-journal", "-shm"], [1, 40, 5000])
+  // Also with the sizes of an index: 3 bytes, and whole pages.
+  @Test(arguments: ["-wal", "-journal", "-shm"], [3, 8, 359, 4096, 32_768, 44_999])
   func `a foreign file with the name of the engine's log or index is refused and not changed`(
     _ suffix: String, _ count: Int
   ) throws {
@@ -240,7 +241,7 @@ extension NewFiles {
       let connection = try Connection.open(path, key: testKey)
       try connection.setJournalMode(mode)
       connection.close()
-      let notes = Data(String(repeating: "my notes ", count: count).utf8.prefix(count * 9 - 1))
+      let notes = Data(String(repeating: "my notes ", count: count).utf8.prefix(count))
       try folder.write(notes, to: "a.store" + suffix)
       let error = SQLError.companionUnusable(file: path + suffix, kind: "a file that SQLite did not write")
       #expect(throws: error) { try Connection.open(path, key: testKey) }
@@ -252,6 +253,26 @@ extension NewFiles {
       #expect(try folder.bytes("a.store" + suffix) == notes)
       unlink(path + suffix)
     }
+  }
+
+  @Test func `a log of another file is named, and the file opens once the log is moved away`() throws {
+    try create()
+    let other = folder.path("other.store")
+    _ = try Connection.create(other, key: .passphrase("another key")) { try $0.execute("CREATE TABLE u(x)") }
+    let writer = try Connection.open(other, key: .passphrase("another key"))
+    try writer.setJournalMode(.wal)
+    try writer.execute("INSERT INTO u VALUES (1)")
+    let log = try folder.bytes("other.store-wal")
+    try folder.write(log, to: "a.store-wal")
+    let error = SQLError.logUnderOtherKey(file: path)
+    #expect(throws: error) { try Connection.open(path, key: testKey) }
+    #expect(throws: error) { try Inspection(path: path, key: testKey) }
+    #expect("\(error)".contains("a.store-wal"))
+    // A wrong key is still that.
+    #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .passphrase("wrong")) }
+    #expect(try folder.bytes("a.store-wal") == log)
+    unlink(path + "-wal")
+    try Connection.open(path, key: testKey).close()
   }
 
   @Test(arguments: ["-wal", "-journal", "-shm"])

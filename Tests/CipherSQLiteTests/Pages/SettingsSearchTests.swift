@@ -56,7 +56,9 @@ import Testing
     for suffix in ["", "-wal"] {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
     }
-    #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: .passphrase("right")) }
+    #expect(throws: SQLError.logUnderOtherKey(file: died)) {
+      try Connection.open(died, key: .passphrase("right"))
+    }
     let inspected = try Inspection(path: died, key: .passphrase("new"))
     #expect(try inspected.connection.value("SELECT count(*) FROM t") == 40)
     let opened = try Connection.open(died, key: .passphrase("new"))
