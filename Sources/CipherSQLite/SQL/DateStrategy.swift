@@ -34,7 +34,7 @@ public enum DateStrategy: Sendable {
       decode: { $0.string.flatMap { formatter.formatter.date(from: $0) } })
   }
 
-  func value(of date: Date) -> SQLValue {
+  package func value(of date: Date) -> SQLValue {
     switch self {
     case .secondsSince1970: .real(date.timeIntervalSince1970)
     case .millisecondsSince1970:
@@ -46,7 +46,7 @@ public enum DateStrategy: Sendable {
     }
   }
 
-  func date(of value: SQLValue) -> Date? {
+  package func date(of value: SQLValue) -> Date? {
     switch self {
     case .secondsSince1970: value.double.map { Date(timeIntervalSince1970: $0) }
     case .millisecondsSince1970: value.double.map { Date(timeIntervalSince1970: $0 / 1000) }

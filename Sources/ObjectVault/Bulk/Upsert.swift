@@ -108,7 +108,7 @@ struct Upsert<Object: ManagedObject, ID: Hashable & Sendable, Row> {
 }
 
 /// The values of an object before a change.
-private struct ObjectValues {
+struct ObjectValues {
   /// A copy of the pending values; nil if there are none.
   private let overlay: Overlay?
   private let memberCounts: [Int]

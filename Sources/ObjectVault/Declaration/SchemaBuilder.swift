@@ -174,6 +174,16 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
     }
   }
 
+  func key(of property: String) -> String? {
+    switch declaration(of: property)?.kind {
+    case .attribute(_, _, _, let options)?:
+      options.lazy.compactMap { if case .key(let key) = $0 { key } else { nil } }.first
+    case .relationship(_, _, let options, _, _)?:
+      options.lazy.compactMap { if case .key(let key) = $0 { key } else { nil } }.first
+    case nil: nil
+    }
+  }
+
   func reader(of property: String) -> ValueReader? { declaration(of: property)?.reader }
 
   private func declaration(of property: String) -> PropertyDeclaration? {

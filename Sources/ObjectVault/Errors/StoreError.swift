@@ -103,6 +103,9 @@ public enum StoreError: Error, Sendable, Equatable {
   /// An object was to be found or inserted by a key that an object of another entity of the inheritance
   /// hierarchy has: `holder` is that entity, and `rowID` its row.
   case keyTaken(entity: String, properties: [String], holder: String, rowID: Int64)
+  /// JSON cannot be imported. `place` is the place in the JSON, such as `[3].user.age`, counted from 0; empty for
+  /// the whole of it. The reason contains no values.
+  case jsonRefused(place: String, reason: String)
   /// A fetch of one object found none.
   case noResult(entity: String)
   /// A fetch of one object found several.
@@ -341,6 +344,8 @@ extension StoreError: CustomStringConvertible {
         + "\(properties.joined(separator: ", ")), but \(holder) \(rowID < 0 ? "(new)" : "\(rowID)") already has "
         + "that value. The value is unique among all "
         + "entities of the inheritance hierarchy. Use another value, delete that object, or name its entity."
+    case .jsonRefused(let place, let reason):
+      "The JSON\(place.isEmpty ? "" : " at \(place)") cannot be imported: \(ended(reason)) Nothing was changed."
     case .noResult(let entity):
       "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
     case .sumTooLarge(let entity, let property):
@@ -365,7 +370,9 @@ extension StoreError: CustomStringConvertible {
       "Step \(numbered(step)) \(name) calls the Swift function \"\(transform)\", which this program does not "
         + "have. Use the app's own tool, or pass the function with the steps (see MigrationTransform). "
         + "Nothing was changed."
-    case .diskFull(let file): "\(file): the disk is full. Make room and try again.\(Self.unchanged)"
+    case .diskFull(let file):
+      "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
+        + "\(Self.unchanged)"
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy, let canDowngrade):
       "\(file) is at version \(found); these migrations end at \(supported)."

@@ -222,6 +222,8 @@ package struct PropertyMapping {
   /// values of the attribute type.
   let reader: ValueReader?
   let relationship: RelationshipMapping?
+  /// The key in JSON that the class declares; nil if it declares none.
+  let key: String?
 
   /// The quoted column; empty where there is none.
   var column: String { columnName?.description ?? "" }
@@ -314,7 +316,7 @@ package final class SchemaMapping: @unchecked Sendable {
     return PropertyMapping(
       name: property.name, columnName: property.columnName, attribute: property.attribute,
       initialValue: binding.initialValue(of: property.name), checks: binding.checks(of: property.name),
-      reader: property.reader, relationship: property.relationship)
+      reader: property.reader, relationship: property.relationship, key: property.key)
   }
 
   func entity(named name: String) -> EntityMapping? { byName[name] }
@@ -336,14 +338,16 @@ package final class SchemaMapping: @unchecked Sendable {
         name: name, columnName: SQLName(name), attribute: attribute,
         initialValue: binding.map { $0.initialValue(of: name) } ?? constant.map { value in { value } },
         checks: binding?.checks(of: name) ?? [],
-        reader: binding?.reader(of: name).flatMap { $0.isNarrow ? $0 : nil }, relationship: nil)
+        reader: binding?.reader(of: name).flatMap { $0.isNarrow ? $0 : nil }, relationship: nil,
+        key: binding?.key(of: name))
     }
     let relationship = entity.description.relationship(named: name)
     return PropertyMapping(
       name: name,
       columnName: relationship.flatMap { $0.hasColumn ? SQLName($0.columnName) : nil },
       attribute: nil, initialValue: nil, checks: [], reader: nil,
-      relationship: relationship.flatMap { end($0, slot: slot, of: entity, names: names) })
+      relationship: relationship.flatMap { end($0, slot: slot, of: entity, names: names) },
+      key: binding?.key(of: name))
   }
 
   private func end(

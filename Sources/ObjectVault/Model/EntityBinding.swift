@@ -15,6 +15,8 @@ protocol EntityBinding: Sendable {
   var formerEntityName: String? { get }
   /// Returns the name of a property in an earlier version, if the class declares one.
   func formerName(of property: String) -> String?
+  /// Returns the key of a property in JSON, if the class declares one.
+  func key(of property: String) -> String?
   /// Returns the reader of a property's Swift type, which checks whether the type can represent a stored
   /// value.
   func reader(of property: String) -> ValueReader?

@@ -33,6 +33,15 @@ public enum AttributeOption: Sendable, Hashable {
   /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute
   /// and add the new one.
   case renamed(from: String)
+  /// The key of the attribute in JSON: see ``ObjectContext/importJSON(_:into:mapping:)``. Default: its name, in
+  /// the form of ``JSONMapping/names``.
+  ///
+  /// ```swift
+  /// @Attribute(.key("screen_name")) var screenName: String
+  /// ```
+  ///
+  /// The key is part of the program, not of the file: it can change without a migration.
+  case key(String)
 
   /// The attribute, a String, has an index for comparisons and sorts that ignore case, diacritics or both.
   ///
@@ -62,6 +71,8 @@ public enum RelationshipOption: Sendable, Hashable {
   /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old
   /// relationship and add the new one.
   case renamed(from: String)
+  /// The key of the relationship in JSON, as ``AttributeOption/key(_:)``.
+  case key(String)
 }
 
 /// What happens to the objects at the other end when an object is deleted.

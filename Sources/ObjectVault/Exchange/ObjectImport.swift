@@ -1,0 +1,163 @@
+// Applies decoded JSON objects to a context: finds the objects that exist, inserts the others, sets attributes
+// and then relationships.
+
+internal import CipherSQLite
+
+/// One import.
+struct ObjectImport {
+  private let context: ObjectContext
+  private let reading: JSONReading
+  /// All JSON objects, each before those that it contains.
+  private var all: [DecodedObject] = []
+  /// The identities of the JSON objects; nil for those that have none.
+  private var identities: [ObjectIdentifier: KeyValues] = [:]
+  /// The objects by identity, and by the entity at whose table the identity is unique: stored, pending, and
+  /// inserted ones.
+  private var known: [Int: [KeyValues: ManagedObject]] = [:]
+  /// The objects of the JSON objects.
+  private var made: [ObjectIdentifier: ManagedObject] = [:]
+  /// The objects that were found, and their former values.
+  private var found: [(object: ManagedObject, former: ObjectValues)] = []
+  /// The objects that were found or inserted.
+  private var seen: Set<ObjectIdentifier> = []
+  private var report = ImportReport()
+
+  init(_ context: ObjectContext, _ reading: JSONReading) { (self.context, self.reading) = (context, reading) }
+
+  /// Applies the JSON objects.
+  /// - Returns: The objects of the topmost level, and the report.
+  mutating func run(_ roots: [DecodedObject]) throws -> (objects: [ManagedObject], report: ImportReport) {
+    collect(roots)
+    // Whatever can be refused is refused before anything changes.
+    try findIdentities()
+    for each in all { try setValues(of: each) }
+    for each in all { try setRelationships(of: each) }
+    for (object, former) in found {
+      if former.differ(from: object, in: context) { report.updated += 1 } else { report.unchanged += 1 }
+    }
+    report.inserted = seen.count - found.count
+    report.unknownKeys = reading.unknownKeys
+    return (roots.compactMap { made[ObjectIdentifier($0)] }, report)
+  }
+
+  private mutating func collect(_ roots: [DecodedObject]) {
+    // Not recursive: JSON may be deep.
+    var open: [DecodedObject] = roots.reversed()
+    while let next = open.popLast() {
+      all.append(next)
+      for case .object(let object) in next.others.reversed() { open.append(object) }
+    }
+  }
+
+  // MARK: Identities
+
+  /// Finds the stored and pending objects with the identities in the JSON.
+  /// - Throws: ``StoreError/jsonRefused(place:reason:)`` for an identity that neither an object of the store
+  ///   nor one of the JSON has.
+  private mutating func findIdentities() throws {
+    var wanted: [Int: (key: UniqueKey, values: Set<KeyValues>, new: Set<KeyValues>)] = [:]
+    var references: [(values: KeyValues, key: UniqueKey, place: String)] = []
+    func want(_ values: KeyValues, _ key: UniqueKey) throws {
+      let owner = key.owner
+      if wanted[owner.index] == nil { wanted[owner.index] = (try UniqueKey(key.names, of: owner), [], []) }
+      wanted[owner.index]?.values.insert(values)
+    }
+    for each in all {
+      if let key = try reading.identity(of: each.entity),
+        let stored = each.values.last(where: { $0.slot == key.slots[0] }),
+        let values = KeyValues([stored.value], of: key)
+      {
+        identities[ObjectIdentifier(each)] = values
+        try want(values, key)
+        wanted[key.owner.index]?.new.insert(values)
+      }
+      for case .identity(let value, let entity, let place) in each.others {
+        guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
+          continue
+        }
+        try want(values, key)
+        references.append((values, key, place))
+      }
+    }
+    for (index, entry) in wanted { known[index] = try objects(with: entry.values, entry.key) }
+    for (values, key, place) in references
+    where known[key.owner.index]?[values] == nil && wanted[key.owner.index]?.new.contains(values) != true {
+      throw StoreError.jsonRefused(
+        place: place,
+        reason: "no \(key.entity.name) has this \(key.names[0]), neither in the store nor in the JSON")
+    }
+  }
+
+  private func objects(with all: Set<KeyValues>, _ key: UniqueKey) throws -> [KeyValues: ManagedObject] {
+    let lookup = KeyLookup(key, in: context)
+    var found: [KeyValues: ManagedObject] = [:]
+    for block in Array(all).chunked(500) {
+      let stored = try lookup.stored(Array(block))
+      for values in block {
+        if let object = stored[values], lookup.has(object, values) {
+          found[values] = object
+        } else if let object = try lookup.pendingObject(values) {
+          found[values] = object
+        }
+      }
+    }
+    return found
+  }
+
+  // MARK: Objects
+
+  private mutating func setValues(of each: DecodedObject) throws {
+    if let refusal = context.refusal { throw refusal }
+    let values = identities[ObjectIdentifier(each)]
+    let key = values == nil ? nil : try reading.identity(of: each.entity)
+    let object: ManagedObject
+    if let values, let key, let present = known[key.owner.index]?[values] {
+      object = try KeyLookup(key, in: context).checked(present)
+      if seen.insert(ObjectIdentifier(object)).inserted {
+        try object.requireChangeable(key.names[0])
+        found.append((object, ObjectValues(object, in: context)))
+      }
+      for (slot, value) in each.values { object.setStored(value, slot) }
+    } else {
+      object = try context.insert(each.entity) { object in
+        for (slot, value) in each.values { object.setStored(value, slot) }
+      }
+      seen.insert(ObjectIdentifier(object))
+      if let values, let key { known[key.owner.index, default: [:]][values] = object }
+    }
+    made[ObjectIdentifier(each)] = object
+  }
+
+  private mutating func setRelationships(of each: DecodedObject) throws {
+    guard let object = made[ObjectIdentifier(each)] else { return }
+    for (slot, target) in each.targets {
+      guard let relationship = each.entity.slots[slot].relationship else { continue }
+      if relationship.isLookedUp { try object.loadMembers(slot) }
+      let new = try self.object(of: target)
+      if relationship.inverseIsLookedUp, let inverse = relationship.inverseSlot { try new?.loadMembers(inverse) }
+      object.writeToOne(new, UInt16(slot))
+    }
+    for (slot, members) in each.members {
+      guard let relationship = each.entity.slots[slot].relationship else { continue }
+      try object.loadMembers(slot)
+      let new = try members.compactMap { try self.object(of: $0) }
+      if relationship.isOrdered {
+        object.writeToMany(new, UInt16(slot))
+      } else {
+        object.writeToMany(Set(new), UInt16(slot))
+      }
+    }
+  }
+
+  private func object(of target: DecodedTarget) throws -> ManagedObject? {
+    switch target {
+    case .none: return nil
+    case .object(let object): return made[ObjectIdentifier(object)]
+    case .identity(let value, let entity, _):
+      guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
+        return nil
+      }
+      return try known[key.owner.index]?[values].map(KeyLookup(key, in: context).checked)
+    }
+  }
+}
