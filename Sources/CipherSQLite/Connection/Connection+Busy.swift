@@ -31,7 +31,10 @@ extension Connection {
       waiting.interruptCountAtStart = waiting.interruptor.count
       waiting.releasesLocks?()
     }
-    if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptCountAtStart {
+    if waiting.limits?.isSpent == true { return false }
+    if waiting.run?.isCancelled ?? false || waiting.limits?.isStopped() ?? false
+      || waiting.interruptor.count != waiting.interruptCountAtStart
+    {
       waiting.wasInterrupted = true
       return false
     }
@@ -46,7 +49,10 @@ extension Connection {
       // timeout.
       if proceeds { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
     }
-    if !proceeds { waiting.seconds = waited }
+    if !proceeds {
+      waiting.seconds = waited
+      waiting.limits?.isSpent = true
+    }
     return proceeds
   }
 

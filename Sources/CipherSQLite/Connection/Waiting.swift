@@ -19,4 +19,14 @@ struct Waiting {
   var wasInterrupted = false
   /// The cancellable call that is running.
   var run: CancellableRun?
+  /// Limits the waits of a call that needs a lock several times; nil outside of such a call.
+  var limits: Limits?
+
+  /// The waits of one call.
+  struct Limits {
+    /// Whether the call was stopped, so that a wait ends.
+    let isStopped: () -> Bool
+    /// Whether a wait has taken the whole timeout: the next one ends at once.
+    var isSpent = false
+  }
 }

@@ -83,9 +83,13 @@ extension Connection {
     let copy = try Connection.keyed(new.file, unlocked: unlocked, configuration: configuration)
     defer { copy.close() }
     try copy.adoptFunctions(of: self)
-    let (pages, copied) = (try value("PRAGMA page_count"), try copy.value("PRAGMA page_count"))
+    let pages = try value("PRAGMA page_count")?.int64 ?? 0
+    // Comparing takes longer than copying: `progress` can end it, too.
+    func check() throws { try progress(Int(pages), Int(pages)) }
     let difference =
-      try pages == copied ? ContentComparison.difference(between: self, and: copy) : "its size differs"
+      try copy.value("PRAGMA page_count")?.int64 == pages
+      ? ContentComparison.difference(between: self, and: copy) { _ in try check() } : "its size differs"
+    try check()
     if let difference {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }

@@ -69,6 +69,9 @@ public struct CipherProfile: Sendable, Hashable {
     }
   }
 
+  /// Whether SQLCipher 3 can open a file with these settings.
+  package var fitsSQLCipher3: Bool { hash == .sha1 && derivationHash == .sha1 && clearHeaderBytes == 0 }
+
   /// The page sizes that a file can have, the most likely first.
   static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536]
 

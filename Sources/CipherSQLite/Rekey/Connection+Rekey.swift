@@ -119,6 +119,9 @@ extension Connection {
     let autocheckpointPages = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
     try execute("PRAGMA wal_autocheckpoint = 0")
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: autocheckpointPages)) }
+    // The engine waits for readers when its cache is full and again at the commit.
+    waiting.limits = Waiting.Limits(isStopped: { gate.current == .stopped })
+    defer { waiting.limits = nil }
     // The handler that was installed before receives the calls too.
     let former = fileCallInterceptor?.body
     try onFileCall(gate.answers(before: former))

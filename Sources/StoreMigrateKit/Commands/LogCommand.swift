@@ -116,10 +116,13 @@ enum LogCommand: Command {
     /// Whether there are older transactions that the limit has left out.
     let hasMore: Bool
     let text: [String]
+    /// Why the list may be shorter than expected; nil if there is no reason.
+    let note: String?
 
     private enum CodingKeys: String, CodingKey { case transactions, hasMore }
 
     var description: String {
+      let text = (note.map { [$0] + (self.text.isEmpty ? [] : [""]) } ?? []) + self.text
       guard !text.isEmpty else { return "There are no such transactions." }
       let more =
         hasMore ? ["", "There are older transactions: --limit \(transactions.count * 5), or --limit 0."] : []
@@ -181,7 +184,20 @@ enum LogCommand: Command {
       text += (text.isEmpty ? [] : [""]) + screen(transaction, showsValues: showsValues)
       return true
     }
-    return LogReport(transactions: lines, hasMore: hasMore, text: text)
+    let note = note(arguments.value("--entity"), info.model, reader, isEmpty: text.isEmpty)
+    return LogReport(transactions: lines, hasMore: hasMore, text: text, note: note)
+  }
+
+  /// Returns why a list may lack what was expected.
+  private static func note(
+    _ entity: String?, _ model: Schema, _ reader: HistoryReader, isEmpty: Bool
+  ) -> String? {
+    if let entity, let description = model.entity(named: entity), model.flattened(description).history == nil {
+      return "\(entity) keeps no history, so only steps are listed. A step can begin one: set history of "
+        + "\(entity) to full."
+    }
+    guard isEmpty, let purged = reader.purged else { return nil }
+    return "There are no such transactions. Those up to #\(purged) were purged."
   }
 
   private static func history(_ inspection: Inspection) throws -> HistoryReader {

@@ -102,7 +102,7 @@ enum UpCommand: Command {
           switch (isLookedAt, unusedBytes) {
           // The disk may fail after the new file was written.
           case (true, 0) where isVacuumed: "file has no free pages now, but then an error occurred: "
-          case (true, 0): "file was not rewritten, although it has no free pages: "
+          case (true, 0): "file was not rewritten; it had no free pages to return: "
           case (true, _): "file keeps its free pages: "
           case (false, _): "file may keep its free pages: "
           }

@@ -24,12 +24,17 @@ enum UpgradeCipherCommand: Command {
     let path: String
     let from: String
     let to: String
+    /// Whether SQLCipher 3 opened the file before, and does not open it now.
+    let needsNewerEngine: Bool
     let seconds: Double
+
+    private enum CodingKeys: String, CodingKey { case path, from, to, seconds }
+
     var description: String {
       from == to
         ? "\(path) already has \(to). Nothing to do."
-        : "\(path): converted from \(from) to \(to) (\((seconds * 100).rounded() / 100) s).\n"
-          + "Programs with an older engine can no longer open it."
+        : "\(path): converted from \(from) to \(to) (\((seconds * 100).rounded() / 100) s)."
+          + (needsNewerEngine ? "\nPrograms with SQLCipher 3 can no longer open it." : "")
     }
   }
 
@@ -47,6 +52,7 @@ enum UpgradeCipherCommand: Command {
     bar.finish()
     return UpgradeReport(
       path: path, from: "\(moved.from)", to: "\(moved.to)",
+      needsNewerEngine: moved.from.fitsSQLCipher3 && !moved.to.fitsSQLCipher3,
       seconds: Date().timeIntervalSince(start))
   }
 }

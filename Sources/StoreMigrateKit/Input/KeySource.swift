@@ -33,22 +33,30 @@ struct KeySource {
     }
     var bytes = try bytes(for: file)
     defer { for index in bytes.indices { bytes[index] = 0 } }
+    guard !bytes.isEmpty else {
+      throw RefusedError(
+        code: .cannotDecrypt,
+        description: "\(Self.name(prefix)) is empty. Give at least one byte. Nothing was changed.")
+    }
     let format = arguments.value("--\(prefix)-format") ?? "passphrase"
     switch format {
     case "passphrase": return .passphrase(bytes: bytes)
     case "hex":
       guard let raw = decodedHex(bytes) else {
-        throw UsageError("The key is not valid hexadecimal.")
+        throw UsageError("\(Self.name(prefix)) is not valid hexadecimal (--\(prefix)-format hex).")
       }
       return .raw(raw)
     case "base64":
       guard let raw = Data(base64Encoded: Data(bytes)) else {
-        throw UsageError("The key is not valid base64.")
+        throw UsageError("\(Self.name(prefix)) is not valid base64 (--\(prefix)-format base64).")
       }
       return .raw(raw)
     default: throw UsageError("--\(prefix)-format takes passphrase, hex or base64, not \(format).")
     }
   }
+
+  /// What the key of an option prefix is, at the beginning of a sentence.
+  private static func name(_ prefix: String) -> String { prefix == "new-key" ? "The new key" : "The key" }
 
   /// Reads the secret of a slot of a key file.
   func unlock(for file: String) throws -> KeyFile.Unlock {
@@ -78,13 +86,13 @@ struct KeySource {
       if let raw = decodedHex(bytes) {
         .rawKey(raw)
       } else {
-        throw UsageError("The key is not valid hexadecimal.")
+        throw UsageError("\(name(prefix)) is not valid hexadecimal (--\(prefix)-format hex).")
       }
     case "base64":
       if let raw = Data(base64Encoded: Data(bytes)) {
         .rawKey(Array(raw))
       } else {
-        throw UsageError("The key is not valid base64.")
+        throw UsageError("\(name(prefix)) is not valid base64 (--\(prefix)-format base64).")
       }
     default:
       throw UsageError(
