@@ -164,14 +164,6 @@ extension Connection {
     isClosureTransactionOpen = true
   }
 
-  /// Whether the open transaction has changes that the references of the tables do not permit: its commit
-  /// would fail.
-  var breaksReferences: Bool {
-    var (present, highest): (Int32, Int32) = (0, 0)
-    let code = unsafe sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &present, &highest, 0)
-    return code != SQLITE_OK || present != 0
-  }
-
   /// Commits the open transaction.
   ///
   /// For a transaction that was begun for writing, it first checks that the file is still at its

@@ -141,6 +141,9 @@ public final class ConnectionPool: Sendable {
     reportNilColumns(connection)
   }
 
+  /// Whether the pool was closed.
+  package var isClosed: Bool { readers.isClosed }
+
   /// The settings that the file is encrypted with.
   public var profile: CipherProfile { key.unlocked.profile }
 

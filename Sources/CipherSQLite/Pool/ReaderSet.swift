@@ -163,6 +163,8 @@ final class ReaderSet: Sendable {
     for lease in closing { lease.connection.close() }
   }
 
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   func close() {
     change { $0.isClosed = true }
     closeIdle()

@@ -86,7 +86,7 @@ package final class WriteGroup: Sendable {
       try connection.beginSavepoint(name)
       let result = try body()
       // A violation would fail the commit of all members.
-      if connection.breaksReferences {
+      if connection.hasUnresolvedReferences {
         throw SQLError.constraint(
           message: "FOREIGN KEY constraint failed", extendedCode: 787, sql: "RELEASE \(quoted(name))")
       }

@@ -64,7 +64,9 @@ extension ObjectContext {
 
   /// Merges the commits of others that have arrived.
   func mergeArrived() {
-    guard let merging, merging.hasArrived, snapshot == nil, hookRun == nil, byteWriting == nil else { return }
+    guard let merging, merging.hasArrived, snapshot == nil, pinned == nil, hookRun == nil,
+      byteWriting == nil
+    else { return }
     for change in merging.takeArrived() { mergeChanges(change) }
   }
 

@@ -174,8 +174,14 @@ extension ObjectContext {
       return try told(connection, body)
     case .pooled(let pool):
       if let snapshot { return try told(snapshot, body) }
-      return try pool.withReader { try checked($0, body) }
+      return try withReader(of: pool) { try checked($0, body) }
     }
+  }
+
+  /// Runs `body` with a connection that sees the last commit, also in a context that is pinned.
+  func withLastCommit<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard case .pooled(let pool) = access, pinned != nil else { return try withConnection(body) }
+    return try pool.withReader { try checked($0, body) }
   }
 
   /// Runs `body` with a connection to read from, and with the state of the file before the read began;
@@ -185,8 +191,9 @@ extension ObjectContext {
       return try withConnection { try body($0, $0.stateBeforeTransaction) }
     }
     defer { awake() }
-    return try pool.withReader { connection in
-      let state = connection.sharedState
+    return try withReader(of: pool) { connection in
+      // Other readers see other states than a pinned one.
+      let state = pinned == nil ? connection.sharedState : nil
       return try checked(connection) { try body($0, state) }
     }
   }
@@ -196,11 +203,12 @@ extension ObjectContext {
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
     defer { awake() }
-    return try pool.withReader { connection in
+    return try withReader(of: pool) { connection in
       try connection.transaction(.deferred) {
         try checked(connection) { connection in
+          let outer = snapshot
           snapshot = connection
-          defer { snapshot = nil }
+          defer { snapshot = outer }
           return try body()
         }
       }

@@ -60,7 +60,7 @@ extension ObjectContext {
   /// - Returns: The conflicts; empty if there are none.
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``, ``SQLError``.
   public func conflicts() throws -> [MergeConflict] {
-    try withConnection { try conflictingObjects(updatedObjects + deletedObjects, on: $0) }.map(\.conflict)
+    try withLastCommit { try conflictingObjects(updatedObjects + deletedObjects, on: $0) }.map(\.conflict)
   }
 
   /// Settles a conflict: the object gets the row that the store has now, and of its own changes those that
@@ -79,7 +79,7 @@ extension ObjectContext {
     guard let entity = core.mapping.entity(named: conflict.id.entity),
       let object = maps[entity.index].find(conflict.id.rowID), object.isPending, object.state != .inserted
     else { return }
-    for found in try withConnection({ try conflictingObjects([object], on: $0) }) {
+    for found in try withLastCommit({ try conflictingObjects([object], on: $0) }) {
       var changes = Rebasing()
       try rebase(found, keeping: resolution, recording: &changes)
     }

@@ -386,7 +386,7 @@ extension ObjectContext {
 }
 
 extension ObjectContext: ScanContext {
-  var pool: ConnectionPool? { access.readers }
+  var pool: ConnectionPool? { pinned == nil ? access.readers : nil }
 
   var generationCheck: @Sendable (Connection) throws -> Void { core.checkGeneration }
 

@@ -20,7 +20,7 @@ extension ObjectContext {
   /// ``automaticallyMergesChanges`` does this by itself.
   /// - Parameter change: An element of ``Store/changes(bufferingUpTo:)``, also of this context itself.
   public func mergeChanges(_ change: StoreChange) {
-    guard case .committed(let changes) = change else { return readCleanAgain() }
+    guard case .committed(let changes) = change else { return forgetCleanRows() }
     for row in changes.inserted {
       guard let entity = core.mapping.entity(named: row.entity) else { continue }
       readMembersAgain(ofTargetsIn: row.values, entity)
@@ -55,7 +55,7 @@ extension ObjectContext {
   }
 
   /// Makes all objects without changes faults, and lets members be read again.
-  private func readCleanAgain() {
+  func forgetCleanRows() {
     for object in maps.objects where object.overlay == nil && object.state != .deleted { refresh(object) }
     for object in maps.objects where object.state == .loaded {
       for slot in object.entity?.relationships.map(\.slot) ?? [] { readMembersAgain(of: object, slot) }
