@@ -188,7 +188,8 @@ extension ConnectionPool {
   ///   - body: Uses the connection during the call only.
   ///   - ending: Called on the writer's queue after the end of the transaction, if `body` returned.
   /// - Returns: What `body` returns.
-  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` for an earlier group, before `body` runs;
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` for an earlier group, before `body` runs, and for
+  ///   its own group if it reaches the limit and the commit fails;
   ///   `CancellationError` before `body` runs; ``SQLError/busy(file:waitedSeconds:holders:)``; what `body`
   ///   throws.
   @concurrent package func enqueue<Result: Sendable>(

@@ -16,5 +16,7 @@ public typealias BlobStream = CipherSQLite.BlobStream
 public typealias Row = CipherSQLite.Row
 /// A type whose values SQL can bind and read: ``/CipherSQLite/SQLConvertible`` of the layer below.
 public typealias SQLConvertible = CipherSQLite.SQLConvertible
+/// The form of dates in JSON: ``/CipherSQLite/DateStrategy`` of the layer below.
+public typealias DateStrategy = CipherSQLite.DateStrategy
 /// A statement that has ended: ``/CipherSQLite/TraceEvent`` of the layer below.
 public typealias TraceEvent = CipherSQLite.TraceEvent

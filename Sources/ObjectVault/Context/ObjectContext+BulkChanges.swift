@@ -22,7 +22,7 @@ extension ObjectContext {
   /// Runs `body`, which changes many objects, after pending changes were saved in a write.
   /// - Throws: ``StoreError/unsavedChanges`` outside of a write, if there are pending changes.
   func savingFirst<Result>(_ body: () throws -> Result) throws -> Result {
-    guard canWrite else { throw StoreError.readOnlyContext }
+    try requireWritable()
     if let hookRun { throw hookRun.error("changes many objects at once, which no hook may") }
     if let byteWriting { throw byteWriting }
     try run?.check()

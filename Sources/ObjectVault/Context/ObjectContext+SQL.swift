@@ -101,7 +101,7 @@ extension ObjectContext {
   func changing<Result>(
     by sql: SQL, _ change: (Connection) throws -> (Result, RowsChangedBySQL)
   ) throws -> Result {
-    guard canWrite else { throw StoreError.readOnlyContext }
+    try requireWritable()
     if let byteWriting { throw byteWriting }
     guard !pending.isLive else { throw StoreError.unsavedChanges }
     try run?.check()

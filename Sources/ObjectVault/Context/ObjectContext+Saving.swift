@@ -48,6 +48,7 @@ extension ObjectContext {
 
   private func write(isLast: Bool) throws {
     if let hookRun { throw hookRun.error("calls save(), which no hook may") }
+    guard scratchOrigin == nil else { throw StoreError.scratchNotSaved }
     mergeArrived()
     try throwFaultError()
     if let denial = try settleDeniedDeletions() { throw denial }

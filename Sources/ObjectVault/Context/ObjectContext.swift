@@ -15,6 +15,7 @@
 // - StoreMetadata: small values about the store
 // - ObjectContext+QueryLimit: limits the number of queries
 // - ObjectContext+Hooks: the methods of classes that saves and fetches call
+// - ScratchContext: contexts whose changes another one takes over
 // - ObjectContext+Pinning: reads of one state, until told otherwise
 // - ObjectContext+ChangeLogs: what changes in the objects, for those who show them
 // - ObjectContext+Merging: commits of other contexts in the objects in memory
@@ -67,6 +68,8 @@ public final class ObjectContext: ObjectHost {
   let index = PendingIndex()
   /// The connection of a read with several queries in one snapshot; nil outside of such a read.
   var snapshot: Connection?
+  /// What a scratch context was made of; nil for other contexts.
+  var scratchOrigin: ScratchOrigin?
   /// The state that all reads see; nil if each read sees the last commit.
   var pinned: Snapshot?
   /// The latest deletions: member sets in memory may still include the deleted objects.

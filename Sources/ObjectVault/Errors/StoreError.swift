@@ -89,6 +89,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case undoRefused(reason: String, conflicts: [Conflict])
   /// The context may only read.
   case readOnlyContext
+  /// A scratch context was to write, or one was to be made inside of a read or a write: see
+  /// ``ObjectContext/makeScratch()``.
+  case scratchNotSaved
+  /// The changes of a context were to be taken over by a context that it was not made of.
+  case scratchOfAnother
   /// A predicate cannot be parsed or run.
   case predicate(PredicateError)
   /// The regular expression of a `MATCHES` took longer for one text than the number of seconds that
@@ -328,6 +333,12 @@ extension StoreError: CustomStringConvertible {
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
         + "\(counted(count, "object")), and its delete rule is deny. Delete them too, or end their "
         + "relationship to it: set a to-one to nil, or use remove(_:from:) for a to-many."
+    case .scratchNotSaved:
+      "A scratch context does not write to the store, and is made of a context from store.makeContext() or "
+        + "store.mainContext. Take its changes over there: context.takeChanges(of:). Nothing was saved."
+    case .scratchOfAnother:
+      "Only the context of which a scratch context was made takes its changes over. Call takeChanges(of:) of that "
+        + "context. Nothing was changed."
     case .readOnlyContext: "This context is read-only. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
     case .matchTooSlow(let seconds):

@@ -85,13 +85,19 @@ final class JSONReading {
   private var keyMaps: [Int: KeyMap] = [:]
   private var identities: [Int: UniqueKey?] = [:]
 
-  init(_ mapping: JSONMapping) { self.mapping = mapping }
+  /// - Throws: ``StoreError/noEntity(name:similar:)`` for an identity of an entity that the model does not have.
+  init(_ mapping: JSONMapping, of model: SchemaMapping) throws(StoreError) {
+    self.mapping = mapping
+    for name in mapping.identities.keys.sorted() { _ = try model.known(name) }
+  }
 
   /// Returns the unique attribute by which objects of an entity are found; nil if there is none.
   func identity(of entity: EntityMapping) throws -> UniqueKey? {
     if let known = identities[entity.index] { return known }
     let first = entity.uniqueKeys.first { $0.count == 1 && entity.slots[$0[0]].attribute != nil }
-    let name = mapping.identities[entity.name] ?? first.map { entity.slots[$0[0]].name }
+    var (given, owner): (String?, EntityMapping?) = (nil, entity)
+    while given == nil, let next = owner { (given, owner) = (mapping.identities[next.name], next.parent) }
+    let name = given ?? first.map { entity.slots[$0[0]].name }
     let key = try name.map { try UniqueKey([$0], of: entity) }
     identities[entity.index] = .some(key)
     return key

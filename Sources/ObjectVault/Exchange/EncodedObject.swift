@@ -83,6 +83,8 @@ struct EncodedPaths {
     }
     var order: [Int] = []
     var inner: [Int: [[String]]] = [:]
+    // Relationships that a path ends at: all attributes of their objects are included.
+    var whole: Set<Int> = []
     for path in paths {
       guard let name = path.first, let slot = entity.slot(named: name) else {
         throw .noProperty(
@@ -96,14 +98,16 @@ struct EncodedPaths {
       }
       if inner[slot] == nil { order.append(slot) }
       inner[slot, default: []] += rest.isEmpty ? [] : [rest]
+      if rest.isEmpty { whole.insert(slot) }
     }
     for slot in order {
-      let destination = entity.slots[slot].relationship?.destination
-      guard let destination else {
+      guard let destination = entity.slots[slot].relationship?.destination else {
         parts.append((slot, nil))
         continue
       }
-      parts.append((slot, try Self(inner[slot] ?? [], of: destination, mapping)))
+      let all = destination.slots.filter { $0.attribute != nil }.map { [$0.name] }
+      let paths = (whole.contains(slot) ? all : []) + (inner[slot] ?? [])
+      parts.append((slot, try Self(paths, of: destination, mapping)))
     }
   }
 
@@ -155,7 +159,8 @@ extension ManagedObject {
   /// Returns the object as a value for an encoder, with the properties that paths name.
   ///
   /// ```swift
-  /// let json = try JSONEncoder().encode(user.encoded("name", "city", "statuses.text"))
+  /// let value = try user.encoded("name", "city", "statuses.text")
+  /// let json = try JSONEncoder().encode(value)
   /// ```
   ///
   /// A path that ends at a relationship includes all attributes of its objects, and no path at all those of this
@@ -205,7 +210,8 @@ extension Fetch {
   /// Returns the objects of the fetch as values for an encoder, with the properties that paths name.
   ///
   /// ```swift
-  /// let users = try context.fetch(User.self).sorted(by: \.name).encoded("name", "statuses.text")
+  /// let users = try context.fetch(User.self).sorted(by: \.name)
+  ///   .encoded("name", "statuses.text")
   /// let json = try JSONEncoder().encode(users)
   /// ```
   ///

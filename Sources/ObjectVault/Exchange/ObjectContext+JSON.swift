@@ -7,7 +7,8 @@ extension ObjectContext {
   /// Inserts and updates objects from JSON: one object, or an array of them, with nested objects.
   ///
   /// ```swift
-  /// let json = Data(#"[{"name": "Ann", "city": "Rome", "statuses": [{"text": "Hi"}]}]"#.utf8)
+  /// let text = #"[{"name": "Ann", "statuses": [{"text": "Hi"}]}]"#
+  /// let json = Data(text.utf8)
   /// let imported = try context.importJSON(json, into: User.self)
   /// let users = imported.objects
   /// ```
@@ -22,7 +23,7 @@ extension ObjectContext {
   /// **Values**: numbers, texts and booleans; `Data` is Base64, a `Codable` structure is JSON, a `Decimal` may
   /// also be a text, a `Bool` also 0 or 1, and dates follow ``JSONMapping/dates``.
   ///
-  /// The JSON is decoded and all references are looked up before anything changes. The changes are pending until
+  /// The JSON is decoded, and all objects that it names are found, before anything changes. The changes are pending until
   /// the save: validation, hooks, undo (as one group) and observers work as for changes of single objects. Takes
   /// one query for 500 objects of an entity, and memory for the JSON and its objects.
   /// - Parameters:
@@ -33,7 +34,8 @@ extension ObjectContext {
   /// - Throws: ``StoreError/jsonRefused(place:reason:)`` with the place in the JSON;
   ///   ``StoreError/keyTaken(entity:properties:holder:rowID:)``, ``StoreError/notUnique(entity:properties:keys:)``
   ///   for ``JSONMapping/identities``, ``StoreError/propertyMisused(entity:property:reason:)`` for two properties
-  ///   with one key; ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``; ``SQLError``.
+  ///   with one key; ``StoreError/objectGone(entity:rowID:)``
+  ///   for a row that was deleted meanwhile; ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``; ``SQLError``.
   @discardableResult
   public func importJSON<Object: ManagedObject>(
     _ json: Data, into type: Object.Type, mapping: JSONMapping = JSONMapping()
@@ -63,7 +65,7 @@ extension ObjectContext {
     _ json: Data, into entity: EntityMapping, _ mapping: JSONMapping
   ) throws -> Imported<Object> {
     if let refusal { throw refusal }
-    let reading = JSONReading(mapping)
+    let reading = try JSONReading(mapping, of: core.mapping)
     let decoded: DecodedObjects
     do {
       decoded = try JSONDecoder().decode(

@@ -30,6 +30,7 @@ struct ObjectImport {
     collect(roots)
     // Whatever can be refused is refused before anything changes.
     try findIdentities()
+    try checkFound()
     for each in all { try setValues(of: each) }
     for each in all { try setRelationships(of: each) }
     for (object, former) in found {
@@ -88,6 +89,26 @@ struct ObjectImport {
     }
   }
 
+  /// Checks that the objects that were found can be changed, and are of the entities that the JSON needs.
+  private func checkFound() throws {
+    if let refusal = context.refusal { throw refusal }
+    for each in all {
+      if let values = identities[ObjectIdentifier(each)] { try check(values, of: each.entity, changes: true) }
+      for case .identity(let value, let entity, _) in each.others {
+        guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
+          continue
+        }
+        try check(values, of: entity, changes: false)
+      }
+    }
+  }
+
+  private func check(_ values: KeyValues, of entity: EntityMapping, changes: Bool) throws {
+    guard let key = try reading.identity(of: entity), let object = known[key.owner.index]?[values] else { return }
+    _ = try KeyLookup(key, in: context).checked(object)
+    if changes { try object.requireChangeable(key.names[0]) }
+  }
+
   private func objects(with all: Set<KeyValues>, _ key: UniqueKey) throws -> [KeyValues: ManagedObject] {
     let lookup = KeyLookup(key, in: context)
     var found: [KeyValues: ManagedObject] = [:]
@@ -112,9 +133,8 @@ struct ObjectImport {
     let key = values == nil ? nil : try reading.identity(of: each.entity)
     let object: ManagedObject
     if let values, let key, let present = known[key.owner.index]?[values] {
-      object = try KeyLookup(key, in: context).checked(present)
+      object = present
       if seen.insert(ObjectIdentifier(object)).inserted {
-        try object.requireChangeable(key.names[0])
         found.append((object, ObjectValues(object, in: context)))
       }
       for (slot, value) in each.values { object.setStored(value, slot) }
@@ -157,7 +177,7 @@ struct ObjectImport {
       guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
         return nil
       }
-      return try known[key.owner.index]?[values].map(KeyLookup(key, in: context).checked)
+      return known[key.owner.index]?[values]
     }
   }
 }

@@ -35,7 +35,8 @@ extension Store {
   /// - Parameter body: Gets the context. It must not wait for another read or write of this store.
   /// - Returns: The result of `body`, with final ids.
   /// - Throws: The errors of `body` and of its save; `CancellationError`; `SQLError.sharedWritesLost` for
-  ///   earlier writes, before `body` begins; ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` if
+  ///   earlier writes, before `body` begins, and for all of them with this one if it reaches
+  ///   ``Configuration/enqueueLimit`` and the commit fails; ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` if
   ///   another process keeps the lock longer than the busy timeout.
   @discardableResult
   public func enqueue<Result: Sendable>(

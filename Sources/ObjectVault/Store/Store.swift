@@ -253,7 +253,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Waits for running work, then closes all connections. Later calls throw `SQLError.closed`.
+  /// Waits for running work, commits enqueued writes, and closes all connections. Later calls throw
+  /// `SQLError.closed`; after enqueued writes that could not be committed, a ``flush()`` throws
+  /// `SQLError.sharedWritesLost`.
   public func close() {
     pool.close()
     core.feed.end()

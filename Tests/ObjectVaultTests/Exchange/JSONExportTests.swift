@@ -7,7 +7,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-@Suite struct Exports {
+@Suite struct JSONExports {
   private static func text(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -31,6 +31,9 @@ import Testing
     let context = temporary.store.makeContext()
     let account = try Self.fill(context)
     #expect(try Self.text(account.encoded("nick", "entries.text")) == #"{"handle":"ann","posts":[{"text":"b"},{"text":"a"}]}"#)
+    #expect(
+      try Self.text(account.encoded("entries", "entries.text"))
+        == #"{"posts":[{"text":"b"},{"text":"a"}]}"#)
     #expect(try Self.text(account.encoded("labels")) == #"{"labels":[{"word":"red"},{"word":"blue"}]}"#)
     #expect(try Self.text(account.encoded(\.remoteID, \.friend)).hasPrefix(#"{"best_friend":{"handle":null,"#))
     #expect(

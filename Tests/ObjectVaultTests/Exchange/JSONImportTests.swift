@@ -37,7 +37,7 @@ let feed = Schema {
   Entity(FeedLabel.self)
 }
 
-@Suite struct Imports {
+@Suite struct JSONImports {
   private static func json(_ text: String) -> Data { Data(text.utf8) }
 
   private static let snake: JSONMapping = {
@@ -212,6 +212,10 @@ let feed = Schema {
       Self.json(#"{"name": "Ann", "nick": "b"}"#), into: Author.self, mapping: mapping
     ).report
     #expect(report.updated == 1)
+    mapping.identities = ["Autor": "name"]
+    #expect(throws: StoreError.noEntity(name: "Autor", similar: ["Author"])) {
+      try context.importJSON(Self.json("[]"), into: Author.self, mapping: mapping)
+    }
     mapping.identities = ["Author": "nick"]
     #expect {
       try context.importJSON(Self.json(#"{"name": "Ann"}"#), into: Author.self, mapping: mapping)
