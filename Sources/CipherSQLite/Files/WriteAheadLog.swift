@@ -38,8 +38,8 @@ struct WriteAheadLog {
     return sum
   }
 
-  /// Returns the first page of a log, encrypted, and its number; nil when there is no log, or the engine would
-  /// not accept its first frame.
+  /// Returns the first page of a log, encrypted, and its number; nil when there is no log, or the engine
+  /// would not accept its first frame.
   static func firstPage(beside file: DatabasePath) -> (number: Int, bytes: [UInt8])? {
     guard let log = CompanionFile(file.log), let header = Self.header(of: log) else { return nil }
     let pageBytes = CompanionFile.number(header[8..<12])

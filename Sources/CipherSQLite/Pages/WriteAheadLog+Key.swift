@@ -6,8 +6,8 @@ extension WriteAheadLog {
     key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
   }
 
-  /// Whether the engine may read the log of a file under `key`. It would apply the pages of a log that belongs to
-  /// another file.
+  /// Whether the engine may read the log of a file under `key`. It would apply the pages of a log that
+  /// belongs to another file.
   ///
   /// A change of the key may have begun in the log: the first page is under the old key then, and the last
   /// one under the new key. Takes one page in nearly all cases.

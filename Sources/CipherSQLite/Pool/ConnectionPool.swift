@@ -34,9 +34,10 @@ public final class ConnectionPool: Sendable {
     /// The folder of a file that exists only as long as the pool: it is removed when the pool is closed or
     /// released.
     package var folder: PrivateFolder?
-    /// When the transaction of the writes that share one is committed: after this many seconds, and after this
-    /// many writes. Defaults 1 and 1,000.
+    /// When the transaction of the writes that share one is committed.
     package var groupLimits = WriteGroup.Limits()
+    /// Called on the writer's queue when writes that shared a transaction were committed.
+    package var onGroupCommit: @Sendable () -> Void = {}
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -125,7 +126,8 @@ public final class ConnectionPool: Sendable {
     self.key = box
     writerQueue = SerialQueue(label: "objectvault.writer")
     readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
-    group = WriteGroup(writer, writerQueue, configuration.groupLimits)
+    group = WriteGroup(
+      writer, writerQueue, configuration.groupLimits, didCommit: configuration.onGroupCommit)
     readers = ReaderSet(maximum: configuration.readers, path: file.given, after: group) {
       var settings = configuration.connection
       settings.access = .readOnly
@@ -301,7 +303,8 @@ public final class ConnectionPool: Sendable {
 
   /// Returns the writer, outside of a transaction: writes that share one are committed before.
   func openWriter() throws -> Connection {
-    try group.end()
+    // Another write is not at fault if the commit fails: the next one of a group reports it.
+    try? group.end()
     return try openWriterInGroup()
   }
 

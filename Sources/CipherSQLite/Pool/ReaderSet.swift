@@ -70,7 +70,7 @@ final class ReaderSet: Sendable {
   /// Returns a connection, preferably the one that was used last, as its cache is the warmest; nil when
   /// none is free.
   func acquireIfFree() throws -> Lease? {
-    try group.commitForReader()
+    group.commitForReader()
     return try acquireForRunningRead()
   }
 
@@ -94,7 +94,7 @@ final class ReaderSet: Sendable {
   /// has one and waits for a second would wait for itself; it gets a connection beyond the maximum
   /// instead.
   func acquireBlocking() throws -> Lease {
-    try group.commitForReader()
+    group.commitForReader()
     while true {
       switch try attempt(allowsOverflow: true) {
       case .lease(let lease): return lease
@@ -107,7 +107,7 @@ final class ReaderSet: Sendable {
   /// Returns a connection beyond the maximum: a lease that is used for long must not keep others waiting.
   /// Blocks while leases are barred.
   func acquireExtra() throws -> Lease {
-    try group.commitForReader()
+    group.commitForReader()
     while true {
       let isBarred = try state.withLock { state in
         if state.isClosed { throw SQLError.closed(file: path) }

@@ -53,10 +53,9 @@ final class SerialQueue: Sendable {
     }
   }
 
-  /// Runs `body` once some seconds have passed, as ``async(_:)`` does.
-  func async(afterSeconds seconds: Double, _ body: @escaping @Sendable () -> Void) {
-    let work = OneShotWork(body)
-    queue.asyncAfter(deadline: .now() + seconds) { [self] in inside { work() } }
+  /// Returns a timer that calls `body` as ``async(_:)`` does. It does not retain the queue's owner.
+  func timer(_ body: @escaping @Sendable () -> Void) -> SerialTimer {
+    SerialTimer(on: queue) { [weak self] in self?.inside(body) }
   }
 
   private func inside<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -79,4 +78,25 @@ final class SerialQueue: Sendable {
       UInt(pthread_self())
     #endif
   }
+}
+
+// Safe to share: a dispatch source may be used from any thread.
+/// A timer whose handler runs on a queue.
+final class SerialTimer: @unchecked Sendable {
+  private let source: any DispatchSourceTimer
+
+  fileprivate init(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler(handler: body)
+    source.schedule(deadline: .distantFuture)
+    source.activate()
+  }
+
+  deinit { source.cancel() }
+
+  /// Calls the handler once, after some seconds; replaces an earlier call.
+  func start(afterSeconds seconds: Double) { source.schedule(deadline: .now() + seconds) }
+
+  /// Calls the handler no more, until it is started again.
+  func stop() { source.schedule(deadline: .distantFuture) }
 }

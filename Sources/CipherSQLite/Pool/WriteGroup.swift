@@ -21,46 +21,56 @@ package final class WriteGroup: Sendable {
   package typealias Ending = @Sendable (_ isCommitted: Bool) -> Void
 
   private struct State {
-    /// How many groups were begun. The timer of an earlier group must not commit this one.
-    var number = 0
     var isBegun = false
+    /// Whether the body of a write runs.
+    var isRunning = false
     /// The endings of the members, in the order of the writes.
     var members: [Ending] = []
     /// Wake the readers that wait for the commit.
     var waiters: [DispatchSemaphore] = []
     /// What was lost, until a write of a later group or a flush has thrown it.
     var loss: SQLError?
+    /// The pool, while a group is begun: its writes are committed also if the pool is released.
+    var keeper: ConnectionPool?
   }
 
   private let state = Locked(State())
   private let writer: ConnectionPool.Writer
   private let queue: SerialQueue
   private let limits: Limits
+  /// Called after the endings of the members of a group that was committed.
+  private let didCommit: @Sendable () -> Void
+  /// Commits a group when its time is over.
+  private let timer: Locked<SerialTimer?> = Locked(nil)
+  private static let savepoint = "vault_member"
 
-  init(_ writer: ConnectionPool.Writer, _ queue: SerialQueue, _ limits: Limits) {
-    (self.writer, self.queue, self.limits) = (writer, queue, limits)
+  init(
+    _ writer: ConnectionPool.Writer, _ queue: SerialQueue, _ limits: Limits,
+    didCommit: @escaping @Sendable () -> Void
+  ) {
+    (self.writer, self.queue, self.limits, self.didCommit) = (writer, queue, limits, didCommit)
   }
 
   // MARK: On the writer's queue
 
   /// Runs a write in the transaction of the group, which it begins if there is none.
   /// - Parameters:
+  ///   - pool: The pool of the connection.
   ///   - ending: Called once the group has ended, if `body` returned.
-  ///   - didBegin: Called with the number of a group that this write has begun, and its limit in seconds.
   func join<Result>(
-    on connection: Connection, _ body: () throws -> Result, ending: @escaping Ending,
-    didBegin: (_ number: Int, _ seconds: Double) -> Void
+    on connection: Connection, of pool: ConnectionPool, _ body: () throws -> Result, ending: @escaping Ending
   ) throws -> Result {
     try throwLoss()
     if !state.withLock({ $0.isBegun }) {
       try connection.beginShared()
-      let number = state.withLock { state in
-        state.isBegun = true
-        state.number += 1
-        return state.number
+      state.withLock { ($0.isBegun, $0.keeper) = (true, pool) }
+      let timer = timer.withLock { timer in
+        let known = timer ?? queue.timer { [weak self] in try? self?.end() }
+        timer = known
+        return known
       }
-      // NaN is not below 0.
-      didBegin(number, limits.seconds > 0 ? min(limits.seconds, 86_400) : 0)
+      // NaN is not above 0.
+      timer.start(afterSeconds: limits.seconds > 0 ? min(limits.seconds, 86_400) : 0)
     }
     let result = try inSavepoint(of: connection, body)
     let count = state.withLock { state in
@@ -74,54 +84,58 @@ package final class WriteGroup: Sendable {
     return result
   }
 
-  /// Whether one more write joins a group that is begun, and does not end it: neither waits for a lock nor for
-  /// the disk.
+  /// Whether one more write joins a group that is begun, and does not end it: neither waits for a lock nor
+  /// for the disk.
   var hasRoom: Bool { state.withLock { $0.isBegun && $0.members.count + 1 < limits.count } }
 
   /// Runs the body of a write. If it fails, its changes are undone and the other members stay; if they cannot
   /// stay, the group is lost.
   private func inSavepoint<Result>(of connection: Connection, _ body: () throws -> Result) throws -> Result {
-    let name = "vault_member"
     do {
-      try connection.beginSavepoint(name)
+      try connection.beginSavepoint(Self.savepoint)
+      state.withLock { $0.isRunning = true }
+      defer { state.withLock { $0.isRunning = false } }
       let result = try body()
       // A violation would fail the commit of all members.
       if connection.hasUnresolvedReferences {
         throw SQLError.constraint(
-          message: "FOREIGN KEY constraint failed", extendedCode: 787, sql: "RELEASE \(quoted(name))")
+          message: "FOREIGN KEY constraint failed", extendedCode: 787,
+          sql: "RELEASE \(quoted(Self.savepoint))")
       }
-      try connection.releaseSavepoint(name)
+      try connection.releaseSavepoint(Self.savepoint)
       return result
     } catch {
-      do {
-        try connection.rollBack(toSavepoint: name)
-        try connection.releaseSavepoint(name)
-      } catch let failure {
+      do { try undo(on: connection) } catch let failure {
         lose(connection, because: connection.hasLostTransaction ? error : failure)
       }
       throw error
     }
   }
 
-  /// Commits the group, if one is begun.
-  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails.
+  private func undo(on connection: Connection) throws {
+    try connection.rollBack(toSavepoint: Self.savepoint)
+    try connection.releaseSavepoint(Self.savepoint)
+  }
+
+  /// Commits the group, if one is begun. Inside of a body, which closes the pool then, the changes of that
+  /// body are undone before.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails. It is also kept for the
+  ///   next write of a group and for a flush.
   func end() throws {
     guard state.withLock({ $0.isBegun }), let connection = writer.connection else { return }
-    guard state.withLock({ !$0.members.isEmpty }) else {
-      // All its writes have failed.
-      connection.rollback()
-      return finish(isCommitted: false)
-    }
-    do { try connection.commit() } catch {
+    do {
+      if state.withLock({ $0.isRunning }) { try undo(on: connection) }
+      guard state.withLock({ !$0.members.isEmpty }) else {
+        // All its writes have failed.
+        connection.rollback()
+        return finish(isCommitted: false)
+      }
+      try connection.commit()
+    } catch {
       lose(connection, because: error)
       throw state.withLock { $0.loss } ?? error
     }
     finish(isCommitted: true)
-  }
-
-  /// Commits a group when its time is over.
-  func end(number: Int) throws {
-    if state.withLock({ $0.number }) == number { try end() }
   }
 
   /// Rolls back the transaction of the group, and keeps what was lost until it is thrown.
@@ -139,12 +153,16 @@ package final class WriteGroup: Sendable {
   }
 
   private func finish(isCommitted: Bool) {
-    let (members, waiters) = state.withLock { state in
-      defer { (state.isBegun, state.members, state.waiters) = (false, [], []) }
-      return (state.members, state.waiters)
+    timer.withLock { $0 }?.stop()
+    // The pool is released last: it may be the end of it.
+    let (members, waiters, keeper) = state.withLock { state in
+      defer { (state.isBegun, state.members, state.waiters, state.keeper) = (false, [], [], nil) }
+      return (state.members, state.waiters, state.keeper)
     }
     for member in members { member(isCommitted) }
+    if isCommitted { didCommit() }
     for waiter in waiters { waiter.signal() }
+    withExtendedLifetime(keeper) {}
   }
 
   /// Throws once what was lost.
@@ -158,10 +176,10 @@ package final class WriteGroup: Sendable {
 
   // MARK: From any thread
 
-  /// Commits the group if it has members, and waits for that. Does nothing inside of a write, which reads the
-  /// last commit.
-  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails.
-  func commitForReader() throws {
+  /// Commits the group if it has members, and waits for that, also for a body that runs. Does nothing inside
+  /// of a write, which reads the last commit. If the commit fails, the reader is not at fault: a flush
+  /// reports it.
+  func commitForReader() {
     guard state.withLock({ !$0.members.isEmpty }), !queue.isInside else { return }
     let signal = DispatchSemaphore(value: 0)
     let isWaiting = state.withLock { state in
@@ -172,7 +190,6 @@ package final class WriteGroup: Sendable {
     // A write that is earlier in the queue commits the group, too: the reader does not wait for that write.
     queue.async { [self] in try? end() }
     signal.wait()
-    if let loss = state.withLock({ $0.loss }) { throw loss }
   }
 }
 
@@ -182,16 +199,15 @@ extension ConnectionPool {
   ///
   /// The transaction is committed at the limits of the configuration, before every other use of the writer,
   /// before every read of this pool, and when the pool is closed. If `body` throws, its changes alone are
-  /// undone. While the transaction is open and no other call waits, `body` runs on the calling thread. It is not
-  /// interrupted when the task is cancelled: the engine would roll back the changes of all.
+  /// undone. While the transaction is open and no other call waits, `body` runs on the calling thread. It is
+  /// not interrupted when the task is cancelled: the engine would roll back the changes of all.
   /// - Parameters:
   ///   - body: Uses the connection during the call only.
   ///   - ending: Called on the writer's queue after the end of the transaction, if `body` returned.
   /// - Returns: What `body` returns.
-  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` for an earlier group, before `body` runs, and for
-  ///   its own group if it reaches the limit and the commit fails;
-  ///   `CancellationError` before `body` runs; ``SQLError/busy(file:waitedSeconds:holders:)``; what `body`
-  ///   throws.
+  /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` for an earlier group, before `body` runs,
+  ///   and for its own group if it reaches the limit and the commit fails; `CancellationError` before `body`
+  ///   runs; ``SQLError/busy(file:waitedSeconds:holders:)``; what `body` throws.
   @concurrent package func enqueue<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result, ending: @escaping WriteGroup.Ending
   ) async throws -> Result {
@@ -209,17 +225,7 @@ extension ConnectionPool {
     _ body: (Connection) throws -> Result, _ ending: @escaping WriteGroup.Ending
   ) throws -> Result {
     let connection = try openWriterInGroup()
-    return try group.join(on: connection) {
-      try body(connection)
-    } ending: {
-      ending($0)
-    } didBegin: { number, seconds in
-      // Retains the pool until then: the writes are committed also if the pool is released.
-      writerQueue.async(afterSeconds: seconds) { [self] in
-        try? group.end(number: number)
-        refreshStatistics(isClosing: false)
-      }
-    }
+    return try group.join(on: connection, of: self) { try body(connection) } ending: { ending($0) }
   }
 
   /// Commits the writes that share a transaction.

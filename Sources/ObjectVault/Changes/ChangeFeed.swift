@@ -34,8 +34,13 @@ final class ChangeFeed: Sendable {
   var isHeard: Bool { state.withLock { !$0.listeners.isEmpty } }
 
   /// Delivers a commit. The writer calls it after the commit and before the next one.
-  /// - Parameter author: The queue of the context that has committed, which does not get it.
-  func publish(_ changes: ChangeSet, store: String?, except author: ChangeQueue? = nil) {
+  /// - Parameters:
+  ///   - author: The queue of the context that has committed, which does not get it.
+  ///   - isPartOfGroup: Whether other changes are in the same commit. Its state of the file is known only once
+  ///     all of them were delivered: ``didCommitGroup()``.
+  func publish(
+    _ changes: ChangeSet, store: String?, except author: ChangeQueue? = nil, isPartOfGroup: Bool = false
+  ) {
     guard !changes.isEmpty else { return }
     let (queues, number) = state.withLock { state in
       state.number += 1
@@ -44,7 +49,7 @@ final class ChangeFeed: Sendable {
     var numbered = changes
     numbered.commit = ChangeSet.Commit(store: store, number: number)
     for queue in queues where queue !== author { queue.add(.committed(numbered)) }
-    didDeliver(number)
+    if !isPartOfGroup { didDeliver(number) }
   }
 
   /// Reports to the listeners that another connection has committed, if one has since the last call. Called
@@ -64,14 +69,18 @@ final class ChangeFeed: Sendable {
   }
 
   /// Counts a commit that was not recorded because there was no listener when it began.
-  func skip(except author: ChangeQueue?) {
+  /// - Parameter isPartOfGroup: Whether other changes are in the same commit.
+  func skip(except author: ChangeQueue?, isPartOfGroup: Bool = false) {
     let (queues, number) = state.withLock { state in
       state.number += 1
       return (state.queues, state.number)
     }
     for queue in queues where queue !== author { queue.add(.missed(commits: 1)) }
-    didDeliver(number)
+    if !isPartOfGroup { didDeliver(number) }
   }
+
+  /// Notes that all changes of a commit were delivered that consists of several writes.
+  func didCommitGroup() { didDeliver(state.withLock { $0.number }) }
 
   /// A commit that all listeners have got.
   struct Delivered {

@@ -15,16 +15,16 @@ extension ObjectContext {
   ///
   /// For a report or a screen whose parts must fit together, over several calls. A fetch, a fault, a to-many
   /// and a prefetch all read that state. Objects in memory without changes are read again when they are next
-  /// needed, so that they belong to the state, too. With ``automaticallyMergesChanges``, commits of others wait
-  /// until the context is unpinned. A second call moves the context to the state that is then present.
+  /// needed, so that they belong to the state, too. With ``automaticallyMergesChanges``, commits of others
+  /// wait until the context is unpinned. A second call moves the context to the state that is then present.
   ///
   /// A save works as without it: it is checked against the last commit, so that the newer change of another
-  /// writer is a conflict. A save of this context, a bulk change and ``execute(_:)`` move it to the state after
-  /// them. ``rollback()`` and ``refreshAll()`` do not.
+  /// writer is a conflict. A save of this context, a bulk change and ``execute(_:)`` move it to the state
+  /// after them. ``rollback()`` and ``refreshAll()`` do not.
   ///
-  /// Uses one more connection, which opens in under a millisecond. The log cannot be restarted while it exists
-  /// and grows with each commit, and a change of the key waits for it until the busy timeout: unpin soon. In
-  /// ``Store/read(_:)`` and ``Store/write(_:)``, which are one state anyway, the call does nothing.
+  /// Uses one more connection, which opens in under a millisecond. The log cannot be restarted while it
+  /// exists and grows with each commit, and a change of the key waits for it until the busy timeout: unpin
+  /// soon. In ``Store/read(_:)`` and ``Store/write(_:)``, which are one state anyway, the call does nothing.
   /// - Throws: `SQLError.closed`, and other errors of opening a connection; the context is then as before.
   public func pin() throws {
     guard case .pooled(let pool) = access else { return }
@@ -38,8 +38,8 @@ extension ObjectContext {
     forgetCleanRows()
   }
 
-  /// Lets each read see the last commit again. With ``automaticallyMergesChanges``, commits of others are merged
-  /// at the next fetch; otherwise objects in memory stay as they are until they are refreshed.
+  /// Lets each read see the last commit again. With ``automaticallyMergesChanges``, commits of others are
+  /// merged at the next fetch; otherwise objects in memory stay as they are until they are refreshed.
   public func unpin() {
     pinned?.close()
     pinned = nil

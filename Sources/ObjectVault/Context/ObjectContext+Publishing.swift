@@ -16,10 +16,13 @@ extension ObjectContext {
   /// commit that was not recorded.
   func publish(_ collector: ChangeCollector?) {
     renewPin()
-    guard let collector else { return core.feed.skip(except: merging?.queue) }
+    guard let collector else {
+      return core.feed.skip(except: merging?.queue, isPartOfGroup: sharesTransaction)
+    }
     guard !collector.isEmpty else { return }
     var changes = collector.changes
     (changes.author, changes.name) = (author, transactionName)
-    core.feed.publish(changes, store: core.id, except: merging?.queue)
+    core.feed.publish(
+      changes, store: core.id, except: merging?.queue, isPartOfGroup: sharesTransaction)
   }
 }

@@ -22,8 +22,8 @@ extension ObjectContext {
   /// Takes time in proportion to the pending changes, and reads the rows of the changed objects.
   /// - Returns: The context.
   /// - Throws: ``StoreError/scratchNotSaved`` inside ``Store/read(_:)`` and ``Store/write(_:)``, which end
-  ///   before a scratch context is of use; ``StoreError/objectGone(entity:rowID:)`` if the row of a changed object
-  ///   no longer exists; ``SQLError``.
+  ///   before a scratch context is of use; ``StoreError/objectGone(entity:rowID:)`` if the row of a changed
+  ///   object no longer exists; ``SQLError``.
   public func makeScratch() throws -> ObjectContext {
     guard case .pooled = access else { throw StoreError.scratchNotSaved }
     let scratch = ObjectContext(core: core, access: access)
@@ -34,7 +34,15 @@ extension ObjectContext {
       guard let copy = transfer.counterparts[ObjectIdentifier(object)] else { continue }
       originals[ObjectIdentifier(copy)] = .init(copy: copy, object: object)
     }
-    scratch.scratchOrigin = ScratchOrigin(parent: self, originals: originals)
+    let links = pending.links.values.filter(\.isLive).compactMap { link -> ScratchOrigin.Link? in
+      guard let source = transfer.counterparts[ObjectIdentifier(link.source)],
+        let target = transfer.counterparts[ObjectIdentifier(link.target)]
+      else { return nil }
+      return .init(
+        sourceCopy: source, targetCopy: target, join: link.join, isAdded: link.isAdded,
+        source: link.source, target: link.target)
+    }
+    scratch.scratchOrigin = ScratchOrigin(parent: self, originals: originals, links: links)
     return scratch
   }
 
@@ -42,13 +50,14 @@ extension ObjectContext {
   /// then, and ``save()`` writes them. The scratch context is empty afterwards, and its objects are
   /// ``ManagedObject/State/invalid``.
   ///
-  /// Of an object that both contexts have changed, each property that the scratch context has changed gets its
-  /// value. Nothing is taken over if another writer has committed a newer row of an object that the scratch
-  /// context has changed: ``conflicts()`` and ``resolve(_:keeping:)`` of the scratch context settle that.
-  /// Reads the rows of the changed objects that are not in memory, one by one.
+  /// Of an object that both contexts have changed, each property that the scratch context has changed gets
+  /// its value. Nothing is taken over if another writer has committed a newer row of an object that the
+  /// scratch context has changed: ``conflicts()`` and ``resolve(_:keeping:)`` of the scratch context settle
+  /// that. Reads the rows of the changed objects that are not in memory, one by one.
   /// - Parameter scratch: A context that ``makeScratch()`` of this context has made.
-  /// - Throws: ``StoreError/conflicts(_:)``; ``StoreError/objectGone(entity:rowID:)`` for a changed object that was
-  ///   deleted here or in the store; ``StoreError/scratchOfAnother``; ``SQLError``. Nothing is taken over then.
+  /// - Throws: ``StoreError/conflicts(_:)``; ``StoreError/objectGone(entity:rowID:)`` for a changed object
+  ///   that was deleted here or in the store; ``StoreError/scratchOfAnother``; ``SQLError``. Nothing is taken
+  ///   over then.
   public func takeChanges(of scratch: ObjectContext) throws {
     guard let origin = scratch.scratchOrigin, origin.parent === self else { throw StoreError.scratchOfAnother }
     if let refusal { throw refusal }
@@ -57,9 +66,13 @@ extension ObjectContext {
     for original in origin.originals.values where original.object.context === self {
       counterparts[ObjectIdentifier(original.copy)] = original.object
     }
+    for link in origin.links {
+      counterparts[ObjectIdentifier(link.sourceCopy)] = link.source
+      counterparts[ObjectIdentifier(link.targetCopy)] = link.target
+    }
     var transfer = ChangeTransfer(from: scratch, to: self, counterparts: counterparts)
     try transfer.run(checksVersions: true)
-    scratch.scratchOrigin?.originals = [:]
+    scratch.scratchOrigin = ScratchOrigin(parent: self, originals: [:], links: [])
     scratch.reset()
   }
 
@@ -77,18 +90,6 @@ extension ObjectContext {
     guard canWrite else { throw .readOnlyContext }
     guard scratchOrigin == nil else { throw .scratchNotSaved }
   }
-}
-
-/// The context that a scratch context was made of.
-struct ScratchOrigin {
-  /// A new object of that context, and its copy in the scratch context.
-  struct Original {
-    let copy: ManagedObject
-    let object: ManagedObject
-  }
-  weak var parent: ObjectContext?
-  /// By the copies.
-  var originals: [ObjectIdentifier: Original]
 }
 
 /// Makes the pending changes of one context in another one of the same store.
@@ -110,7 +111,10 @@ private struct ChangeTransfer {
     let (inserted, updated) = (source.insertedObjects, source.updatedObjects)
     // What is deleted in both needs no second deletion.
     let deleted = source.deletedObjects.filter { object in
-      object.map.flatMap { destination.maps[$0.entity.index].find(object.rowID) }?.state != .deleted
+      let other = object.map.flatMap { destination.maps[$0.entity.index].find(object.rowID) }
+      guard let other, other.state == .deleted else { return true }
+      counterparts[ObjectIdentifier(object)] = other
+      return false
     }
     let links = source.pending.links.values.filter(\.isLive)
     // Values that a setter has refused are refused by the save, here as there.
@@ -135,6 +139,7 @@ private struct ChangeTransfer {
       for object in inserted + updated { try setAttributes(of: object) }
       for object in inserted + updated { setToOnes(of: object) }
       for link in links { set(link) }
+      revertLinks(keeping: links)
       for owner in source.pending.touched { setOrders(of: owner) }
       for object in gone.map(\.object) + deleted.compactMap(counterpart) where isUsable(object) {
         destination.delete(object)
@@ -191,16 +196,23 @@ private struct ChangeTransfer {
       return
     }
     for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-      guard let target = object.toOneTarget(slot), target.state != .deleted, target.state != .invalid else {
+      guard let target = object.toOneTarget(slot), target.state != .invalid else {
         other.writeToOne(nil, UInt16(slot))
         continue
       }
-      if let known = counterpart(target) {
-        other.writeToOne(known, UInt16(slot))
-      } else if let relationship = entity.slots[slot].relationship,
+      // A target that is deleted stays the target: its delete rule may concern this object.
+      if let known = counterpart(target), let relationship = entity.slots[slot].relationship {
+        if isUsable(known) {
+          other.writeToOne(known, UInt16(slot))
+        } else if known.state == .deleted {
+          other.refer(to: known, relationship)
+        }
+      } else if target.state != .deleted, let relationship = entity.slots[slot].relationship,
         let found = destination.target(of: relationship, target.rowID, tells: true)
       {
         other.writeToOne(found, UInt16(slot))
+      } else {
+        other.writeToOne(nil, UInt16(slot))
       }
     }
   }
@@ -213,6 +225,30 @@ private struct ChangeTransfer {
       })
     else { return }
     if link.isAdded { source.connect(target, relationship) } else { source.disconnect(target, relationship) }
+  }
+
+  /// Changes pending links of the destination back that the scratch context got as copies and does not have
+  /// any more.
+  private func revertLinks(keeping present: [PendingLink]) {
+    struct Key: Hashable {
+      let join: ObjectIdentifier
+      let source: ObjectIdentifier
+      let target: ObjectIdentifier
+      let isAdded: Bool
+    }
+    func key(_ join: JoinTable, _ source: ManagedObject, _ target: ManagedObject, _ isAdded: Bool) -> Key {
+      Key(
+        join: ObjectIdentifier(join), source: ObjectIdentifier(source), target: ObjectIdentifier(target),
+        isAdded: isAdded)
+    }
+    let kept = Set(present.map { key($0.join, $0.source, $0.target, $0.isAdded) })
+    for link in source.scratchOrigin?.links ?? []
+    where !kept.contains(key(link.join, link.sourceCopy, link.targetCopy, link.isAdded)) {
+      set(
+        PendingLink(
+          source: link.sourceCopy, target: link.targetCopy, join: link.join, isAdded: !link.isAdded,
+          isKnown: true))
+    }
   }
 
   /// Gives the members of ordered to-manys the order that they have in the source.

@@ -42,6 +42,10 @@ enum DecodedTarget: DecodableWithConfiguration {
       return
     }
     let place = decoder.codingPath.shownJSONPath
+    if (try? decoder.unkeyedContainer()) != nil {
+      throw StoreError.jsonRefused(
+        place: place, reason: "an object of \(entity.name) is needed, and the JSON value is an array")
+    }
     guard let identity = try reading.identity(of: entity) else {
       throw StoreError.jsonRefused(
         place: place,
@@ -85,7 +89,8 @@ final class JSONReading {
   private var keyMaps: [Int: KeyMap] = [:]
   private var identities: [Int: UniqueKey?] = [:]
 
-  /// - Throws: ``StoreError/noEntity(name:similar:)`` for an identity of an entity that the model does not have.
+  /// - Throws: ``StoreError/noEntity(name:similar:)`` for an identity of an entity that the model does not
+  ///   have.
   init(_ mapping: JSONMapping, of model: SchemaMapping) throws(StoreError) {
     self.mapping = mapping
     for name in mapping.identities.keys.sorted() { _ = try model.known(name) }
@@ -160,8 +165,12 @@ final class JSONReading {
     }
     var members: [DecodedTarget] = []
     while !list.isAtEnd {
+      let place = "\((container.codingPath + [key]).shownJSONPath)[\(list.currentIndex)]"
       let member = try list.decode(DecodedTarget.self, configuration: expected)
-      if case .none = member { continue }
+      if case .none = member {
+        throw StoreError.jsonRefused(
+          place: place, reason: "an object of \(expected.entity.name) is needed, and the JSON value is null")
+      }
       members.append(member)
     }
     return members

@@ -79,7 +79,13 @@ struct DecodedValue: DecodableWithConfiguration {
   private static func date(_ value: any SingleValueDecodingContainer, _ dates: DateStrategy) throws -> SQLValue {
     let given: SQLValue
     if let text = try? value.decode(String.self) {
-      if case .iso8601 = dates, let date = Date(dateText: text) { return try date.stored() }
+      if case .iso8601 = dates {
+        // Not Foundation's parser, which has another calendar before 1582.
+        guard let date = Date(dateText: text) else {
+          throw UnstorableValue(description: "the text is no date in ISO 8601")
+        }
+        return try date.stored()
+      }
       given = .text(text)
     } else {
       given = .real(try value.decode(Double.self))

@@ -38,9 +38,9 @@ public struct JSONMapping: Sendable {
   public var dates = DateStrategy.iso8601
   /// What an import does with keys that belong to no property. Default ``UnknownKeys/counted``.
   public var unknownKeys = UnknownKeys.counted
-  /// The unique attribute by which an import finds the objects of an entity, by the entity's name. An entry holds
-  /// for the subentities, too. Default: the entity's first unique attribute. Objects of an entity without one are
-  /// always inserted. The import refuses the name of an entity that the model does not have.
+  /// The unique attribute by which an import finds the objects of an entity, by the entity's name. An entry
+  /// holds for the subentities, too. Default: the entity's first unique attribute. Objects of an entity
+  /// without one are always inserted. The import refuses the name of an entity that the model does not have.
   public var identities: [String: String] = [:]
 
   /// Creates the default mapping.

@@ -16,26 +16,29 @@ extension ObjectContext {
   /// A key of the JSON is the name of a property, or what ``AttributeOption/key(_:)`` and
   /// ``JSONMapping/names`` say. Properties without a key in the JSON stay as they are; `null` sets nil.
   ///
-  /// **Objects** are found by the first unique attribute of their entity (``JSONMapping/identities``): a stored
-  /// object, a pending one, or an earlier one of the same JSON is updated, and otherwise one is inserted.
-  /// **Relationships** have a nested object, or the value of the target's unique attribute: `"user": 17`. Such a
-  /// target must exist, in the store or anywhere in the JSON. The array of a to-many replaces its members.
-  /// **Values**: numbers, texts and booleans; `Data` is Base64, a `Codable` structure is JSON, a `Decimal` may
-  /// also be a text, a `Bool` also 0 or 1, and dates follow ``JSONMapping/dates``.
+  /// **Objects** are found by the first unique attribute of their entity (``JSONMapping/identities``): a
+  /// stored object, a pending one, or an earlier one of the same JSON is updated, and otherwise one is
+  /// inserted. **Relationships** have a nested object, or the value of the target's unique attribute:
+  /// `"user": 17`. Such a target must exist, in the store or anywhere in the JSON. The array of a to-many
+  /// replaces its members. **Values**: numbers, texts and booleans; `Data` is Base64, a `Codable` structure
+  /// is JSON, a `Decimal` may also be a text, a `Bool` also 0 or 1, and dates follow ``JSONMapping/dates``.
   ///
-  /// The JSON is decoded, and all objects that it names are found, before anything changes. The changes are pending until
-  /// the save: validation, hooks, undo (as one group) and observers work as for changes of single objects. Takes
-  /// one query for 500 objects of an entity, and memory for the JSON and its objects.
+  /// The JSON is decoded, and all objects that it names are found, before anything changes. The changes are
+  /// pending until the save: validation, hooks, undo (as one group) and observers work as for changes of
+  /// single objects. Takes one query for 500 objects of an entity, one for each to-many of found objects, and
+  /// memory for the JSON and its objects. The JSON may have 512 levels. Of two equal keys in one object, one
+  /// counts; a number may have 38 digits.
   /// - Parameters:
   ///   - json: The JSON, in UTF-8.
   ///   - type: The class of the objects of the topmost level. An object of a subclass is found as well.
   ///   - mapping: Keys, dates, and how objects are found.
   /// - Returns: The objects of the topmost level, and what was done.
   /// - Throws: ``StoreError/jsonRefused(place:reason:)`` with the place in the JSON;
-  ///   ``StoreError/keyTaken(entity:properties:holder:rowID:)``, ``StoreError/notUnique(entity:properties:keys:)``
-  ///   for ``JSONMapping/identities``, ``StoreError/propertyMisused(entity:property:reason:)`` for two properties
-  ///   with one key; ``StoreError/objectGone(entity:rowID:)``
-  ///   for a row that was deleted meanwhile; ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``; ``SQLError``.
+  ///   ``StoreError/keyTaken(entity:properties:holder:rowID:)``,
+  ///   ``StoreError/notUnique(entity:properties:keys:)`` for ``JSONMapping/identities``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for two properties with one key;
+  ///   ``StoreError/objectGone(entity:rowID:)`` for a row that was deleted meanwhile;
+  ///   ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``; ``SQLError``.
   @discardableResult
   public func importJSON<Object: ManagedObject>(
     _ json: Data, into type: Object.Type, mapping: JSONMapping = JSONMapping()
@@ -52,8 +55,8 @@ extension ObjectContext {
   ///   - name: The entity of the objects of the topmost level.
   ///   - mapping: Keys, dates, and how objects are found.
   /// - Returns: The objects of the topmost level, and what was done.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/openedWithClasses(entity:)``; otherwise as with
-  ///   a class.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/openedWithClasses(entity:)``; otherwise
+  ///   as with a class.
   @discardableResult
   public func importJSON(
     _ json: Data, entity name: String, mapping: JSONMapping = JSONMapping()
@@ -73,7 +76,7 @@ extension ObjectContext {
     } catch DecodingError.dataCorrupted(let context) {
       throw StoreError.jsonRefused(
         place: context.codingPath.shownJSONPath,
-        reason: "it is not JSON. \(Self.syntaxError(of: json) ?? context.debugDescription)")
+        reason: "it cannot be read as JSON. \(Self.syntaxError(of: json) ?? context.debugDescription)")
     }
     return try oneUndo {
       var work = ObjectImport(self, reading)

@@ -1,5 +1,5 @@
-// Applies decoded JSON objects to a context: finds the objects that exist, inserts the others, sets attributes
-// and then relationships.
+// Applies decoded JSON objects to a context: finds the objects that exist, inserts the others, sets
+// attributes and then relationships.
 
 internal import CipherSQLite
 
@@ -11,9 +11,8 @@ struct ObjectImport {
   private var all: [DecodedObject] = []
   /// The identities of the JSON objects; nil for those that have none.
   private var identities: [ObjectIdentifier: KeyValues] = [:]
-  /// The objects by identity, and by the entity at whose table the identity is unique: stored, pending, and
-  /// inserted ones.
-  private var known: [Int: [KeyValues: ManagedObject]] = [:]
+  /// The objects by their identities: stored, pending, and inserted ones.
+  private var known: [IdentityKey: [KeyValues: ManagedObject]] = [:]
   /// The objects of the JSON objects.
   private var made: [ObjectIdentifier: ManagedObject] = [:]
   /// The objects that were found, and their former values.
@@ -21,6 +20,13 @@ struct ObjectImport {
   /// The objects that were found or inserted.
   private var seen: Set<ObjectIdentifier> = []
   private var report = ImportReport()
+
+  /// Attributes that are the identity of objects, and the entity at whose table they are unique.
+  private struct IdentityKey: Hashable {
+    let owner: Int
+    let slots: [Int]
+    init(_ key: UniqueKey) { (owner, slots) = (key.owner.index, key.slots) }
+  }
 
   init(_ context: ObjectContext, _ reading: JSONReading) { (self.context, self.reading) = (context, reading) }
 
@@ -31,6 +37,7 @@ struct ObjectImport {
     // Whatever can be refused is refused before anything changes.
     try findIdentities()
     try checkFound()
+    try readMembers()
     for each in all { try setValues(of: each) }
     for each in all { try setRelationships(of: each) }
     for (object, former) in found {
@@ -56,12 +63,12 @@ struct ObjectImport {
   /// - Throws: ``StoreError/jsonRefused(place:reason:)`` for an identity that neither an object of the store
   ///   nor one of the JSON has.
   private mutating func findIdentities() throws {
-    var wanted: [Int: (key: UniqueKey, values: Set<KeyValues>, new: Set<KeyValues>)] = [:]
+    var wanted: [IdentityKey: (key: UniqueKey, values: Set<KeyValues>, new: Set<KeyValues>)] = [:]
     var references: [(values: KeyValues, key: UniqueKey, place: String)] = []
     func want(_ values: KeyValues, _ key: UniqueKey) throws {
-      let owner = key.owner
-      if wanted[owner.index] == nil { wanted[owner.index] = (try UniqueKey(key.names, of: owner), [], []) }
-      wanted[owner.index]?.values.insert(values)
+      let place = IdentityKey(key)
+      if wanted[place] == nil { wanted[place] = (try UniqueKey(key.names, of: key.owner), [], []) }
+      wanted[place]?.values.insert(values)
     }
     for each in all {
       if let key = try reading.identity(of: each.entity),
@@ -70,7 +77,7 @@ struct ObjectImport {
       {
         identities[ObjectIdentifier(each)] = values
         try want(values, key)
-        wanted[key.owner.index]?.new.insert(values)
+        wanted[IdentityKey(key)]?.new.insert(values)
       }
       for case .identity(let value, let entity, let place) in each.others {
         guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
@@ -80,33 +87,50 @@ struct ObjectImport {
         references.append((values, key, place))
       }
     }
-    for (index, entry) in wanted { known[index] = try objects(with: entry.values, entry.key) }
+    for (place, entry) in wanted { known[place] = try objects(with: entry.values, entry.key) }
     for (values, key, place) in references
-    where known[key.owner.index]?[values] == nil && wanted[key.owner.index]?.new.contains(values) != true {
+    where known[IdentityKey(key)]?[values] == nil && wanted[IdentityKey(key)]?.new.contains(values) != true {
       throw StoreError.jsonRefused(
         place: place,
         reason: "no \(key.entity.name) has this \(key.names[0]), neither in the store nor in the JSON")
     }
   }
 
-  /// Checks that the objects that were found can be changed, and are of the entities that the JSON needs.
+  /// Checks that the objects that were found can be changed, and that all have the entities that the JSON
+  /// needs.
   private func checkFound() throws {
     if let refusal = context.refusal { throw refusal }
+    // The entities of the objects that will be inserted.
+    var new: [IdentityKey: [KeyValues: EntityMapping]] = [:]
+    func check(_ values: KeyValues, _ key: UniqueKey, place: String, changes: Bool) throws {
+      let identity = IdentityKey(key)
+      if let object = known[identity]?[values] {
+        _ = try KeyLookup(key, in: context).checked(object)
+        if changes { try object.requireChangeable(key.names[0]) }
+      } else if let entity = new[identity]?[values] {
+        guard !key.entity.includes(entity) else { return }
+        throw StoreError.jsonRefused(
+          place: place,
+          reason: "an object of \(key.entity.name) is needed, and the JSON inserts one of \(entity.name) with this "
+            + "\(key.names[0])")
+      } else {
+        new[identity, default: [:]][values] = key.entity
+      }
+    }
     for each in all {
-      if let values = identities[ObjectIdentifier(each)] { try check(values, of: each.entity, changes: true) }
-      for case .identity(let value, let entity, _) in each.others {
+      guard let values = identities[ObjectIdentifier(each)], let key = try reading.identity(of: each.entity) else {
+        continue
+      }
+      try check(values, key, place: each.place, changes: true)
+    }
+    for each in all {
+      for case .identity(let value, let entity, let place) in each.others {
         guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
           continue
         }
-        try check(values, of: entity, changes: false)
+        try check(values, key, place: place, changes: false)
       }
     }
-  }
-
-  private func check(_ values: KeyValues, of entity: EntityMapping, changes: Bool) throws {
-    guard let key = try reading.identity(of: entity), let object = known[key.owner.index]?[values] else { return }
-    _ = try KeyLookup(key, in: context).checked(object)
-    if changes { try object.requireChangeable(key.names[0]) }
   }
 
   private func objects(with all: Set<KeyValues>, _ key: UniqueKey) throws -> [KeyValues: ManagedObject] {
@@ -125,6 +149,21 @@ struct ObjectImport {
     return found
   }
 
+  /// Reads the members that the JSON replaces, with one query for each relationship.
+  private func readMembers() throws {
+    var owners: [ObjectIdentifier: (relationship: RelationshipMapping, objects: [ManagedObject])] = [:]
+    for each in all {
+      guard let values = identities[ObjectIdentifier(each)], let key = try reading.identity(of: each.entity),
+        let object = known[IdentityKey(key)]?[values]
+      else { continue }
+      for (slot, _) in each.members {
+        guard let relationship = each.entity.slots[slot].relationship else { continue }
+        owners[ObjectIdentifier(relationship), default: (relationship, [])].objects.append(object)
+      }
+    }
+    for (relationship, objects) in owners.values { try context.prefetch(relationship, of: objects) }
+  }
+
   // MARK: Objects
 
   private mutating func setValues(of each: DecodedObject) throws {
@@ -132,7 +171,7 @@ struct ObjectImport {
     let values = identities[ObjectIdentifier(each)]
     let key = values == nil ? nil : try reading.identity(of: each.entity)
     let object: ManagedObject
-    if let values, let key, let present = known[key.owner.index]?[values] {
+    if let values, let key, let present = known[IdentityKey(key)]?[values] {
       object = present
       if seen.insert(ObjectIdentifier(object)).inserted {
         found.append((object, ObjectValues(object, in: context)))
@@ -143,7 +182,7 @@ struct ObjectImport {
         for (slot, value) in each.values { object.setStored(value, slot) }
       }
       seen.insert(ObjectIdentifier(object))
-      if let values, let key { known[key.owner.index, default: [:]][values] = object }
+      if let values, let key { known[IdentityKey(key), default: [:]][values] = object }
     }
     made[ObjectIdentifier(each)] = object
   }
@@ -177,7 +216,7 @@ struct ObjectImport {
       guard let key = try reading.identity(of: entity), let values = KeyValues([value], of: key) else {
         return nil
       }
-      return known[key.owner.index]?[values]
+      return known[IdentityKey(key)]?[values]
     }
   }
 }

@@ -16,28 +16,32 @@ extension Store {
   /// ```
   ///
   /// For many small changes that arrive one by one, such as messages or positions, each of which would
-  /// otherwise be a commit of its own. The changes are checked, saved and visible when the call returns: every
-  /// read and every other write of this store, and every fetch of its contexts, commits them first. Listeners,
-  /// live results and other processes learn of them by the commit.
+  /// otherwise be a commit of its own. The changes are checked, saved and visible when the call returns:
+  /// every read and every other write of this store, and every fetch of its contexts, commits them first.
+  /// Such a read also waits for a `body` that runs, so a body should be short. Listeners, live results and
+  /// other processes learn of the changes by the commit.
   ///
   /// The transaction is committed ``Configuration/enqueueInterval`` seconds after its first write, after
-  /// ``Configuration/enqueueLimit`` writes, by ``flush()`` and by ``close()``. **If the process ends before, all
-  /// writes of the open transaction are lost, and never a part of them.** Call ``flush()`` where that matters.
-  /// Until the commit, other processes cannot write to the store.
+  /// ``Configuration/enqueueLimit`` writes, by ``flush()`` and by ``close()``. **If the process ends before,
+  /// all writes of the open transaction are lost, and never a part of them.** Call ``flush()`` where that
+  /// matters. Until the commit, other processes cannot write to the store.
   ///
   /// An error of `body` undoes the changes of this call alone. If the common transaction fails, as on a full
-  /// disk, the writes that had returned are lost. The next ``flush()`` or `enqueue` throws
-  /// `SQLError.sharedWritesLost` then, and so does a read or write that needed the commit.
+  /// disk, the writes that had returned are lost, and the next ``flush()`` or `enqueue` throws
+  /// `SQLError.sharedWritesLost`; reads and other writes go on without them. Ids that lost writes have
+  /// returned may be issued again. A store that is released stays open until its enqueued writes are
+  /// committed.
   ///
   /// A context's committed values (``ObjectContext/pendingChanges``, ``ManagedObject/committedValues``) are
   /// those of the last commit, which may be before other enqueued writes. Cancelling the task has an effect
   /// only before `body` begins.
-  /// - Parameter body: Gets the context. It must not wait for another read or write of this store.
+  /// - Parameter body: Gets the context. It must not wait for another task or thread that uses this store.
+  ///   Reads by other contexts see the last commit in it.
   /// - Returns: The result of `body`, with final ids.
   /// - Throws: The errors of `body` and of its save; `CancellationError`; `SQLError.sharedWritesLost` for
   ///   earlier writes, before `body` begins, and for all of them with this one if it reaches
-  ///   ``Configuration/enqueueLimit`` and the commit fails; ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` if
-  ///   another process keeps the lock longer than the busy timeout.
+  ///   ``Configuration/enqueueLimit`` and the commit fails; ``StoreError/storeMigratedElsewhere(file:)``;
+  ///   `SQLError.busy` if another process keeps the lock longer than the busy timeout.
   @discardableResult
   public func enqueue<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result

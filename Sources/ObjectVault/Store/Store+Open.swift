@@ -152,6 +152,7 @@ extension Store {
     pool.keepsStatistics = configuration.keepsStatistics
     pool.groupLimits = WriteGroup.Limits(
       seconds: configuration.enqueueInterval, count: configuration.enqueueLimit)
+    pool.onGroupCommit = { core.feed.didCommitGroup() }
     pool.onNilColumns = { core.learn(nilColumns: $0) }
     pool.prepare = { [trace = configuration.trace, matchLimit = configuration.matchLimit] connection in
       try StoreFunctions.register(on: connection, matchLimit: matchLimit)

@@ -65,7 +65,8 @@ public final class Store: Sendable {
     /// another process. Default `true`. With `false`, call ``Store/updateStatistics()`` at a time of your
     /// choice: without statistics a fetch may use an index that finds nearly all rows.
     public var keepsStatistics = true
-    /// How many seconds after its first write the transaction of ``Store/enqueue(_:)`` is committed. Default 1.
+    /// How many seconds after its first write the transaction of ``Store/enqueue(_:)`` is committed. Default
+    /// 1.
     public var enqueueInterval: Double = 1
     /// After how many writes the transaction of ``Store/enqueue(_:)`` is committed. Default 1,000.
     public var enqueueLimit = 1000

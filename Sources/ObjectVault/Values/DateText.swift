@@ -34,9 +34,11 @@ enum DateText {
   }
 
   /// Returns a moment as `2024-05-01T18:30:00.250Z`, to the millisecond; nil outside the years 0001 to 9999.
-  /// - Parameter seconds: The seconds from 2001-01-01 00:00 UTC.
-  static func text(_ seconds: Double) -> String? {
-    let milliseconds = (seconds * 1000).rounded(.down)
+  /// - Parameters:
+  ///   - seconds: The seconds from 2001-01-01 00:00 UTC.
+  ///   - rounding: How a fraction of a millisecond is rounded.
+  static func text(_ seconds: Double, rounding: FloatingPointRoundingRule = .down) -> String? {
+    let milliseconds = (seconds * 1000).rounded(rounding)
     guard abs(milliseconds) < 1e15 else { return nil }
     let (days, time) = Int(milliseconds).quotientAndRemainder(dividingBy: 86_400_000)
     let (day, rest) = time < 0 ? (days - 1, time + 86_400_000) : (days, time)

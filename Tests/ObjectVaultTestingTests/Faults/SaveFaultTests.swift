@@ -179,24 +179,34 @@ import Testing
     #expect(try test.content().count == 2)
   }
 
-  @Test func `a read or a write that needs the commit reports its failure, and so does the next flush`()
-    async throws
-  {
+  @Test func `reads go on without lost writes, and the next flush or enqueue reports them`() async throws {
     let test = try await make()
-    for isRead in [true, false] {
+    let live = test.store.observe { try $0.fetch(User.self).count() }
+    var counts = live.makeAsyncIterator()
+    #expect(try await counts.next() == 0)
+    for isFlush in [true, false] {
       try test.arm(.commitRefused)
       for name in ["a", "b"] { try await Self.enqueue(name, test.store) }
-      await #expect {
-        if isRead {
-          _ = try await test.store.read { try $0.fetch(User.self).count() }
-        } else {
-          try await test.store.write { context in _ = context.insert(User.self) { $0.name = "c" } }
-        }
-      } throws: { Self.isLoss(of: 2, $0) }
-      await #expect { try await test.store.flush() } throws: { Self.isLoss(of: 2, $0) }
+      #expect(try await test.store.read { try $0.fetch(User.self).count() } == 0)
       try test.disarm()
+      await #expect {
+        if isFlush { try await test.store.flush() } else { try await Self.enqueue("c", test.store) }
+      } throws: { Self.isLoss(of: 2, $0) }
       #expect(try test.content().count == 0)
     }
+    try await Self.enqueue("d", test.store)
+    try await test.store.flush()
+    // The live result has not ended.
+    #expect(try await counts.next() == 1)
+  }
+
+  @Test func `what close could not commit is reported by a flush after it`() async throws {
+    let test = try await make()
+    try test.arm(.commitRefused)
+    try await Self.enqueue("a", test.store)
+    test.store.close()
+    await #expect { try await test.store.flush() } throws: { Self.isLoss(of: 1, $0) }
+    try await test.store.flush()
   }
 
   @Test func `a disk that is full within a write loses the earlier ones, and the next call says so`()

@@ -131,4 +131,61 @@ import Testing
     let (before, after) = (try rows(context), try rows(copy))
     #expect(before.count == 60 && before == after, "seed \(seed)")
   }
+
+  @Test func `dates keep their day and their milliseconds through many exports and imports`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let texts = [
+      "0001-01-01T00:00:00Z", "0800-12-25T00:00:00Z", "1582-10-04T12:00:00Z", "1582-10-15T00:00:00Z",
+      "2024-05-01T18:30:02.001Z", "2024-05-01T18:30:02.002Z", "2024-05-01T18:30:02.999Z", "9999-12-31T23:59:59Z",
+    ]
+    for text in texts {
+      var date = "\"\(text)\""
+      for _ in 0..<4 {
+        let sample = try context.importJSON(Data(#"{"date": \#(date)}"#.utf8), into: Sample.self).objects[0]
+        let json = try Self.text(sample.encoded("date"))
+        date = String(json.dropFirst(8).dropLast())
+      }
+      #expect(date == "\"\(text)\"")
+    }
+    let far = context.insert(Sample.self) { $0.date = Date(timeIntervalSince1970: -1e13) }
+    #expect(throws: EncodingError.self) { try Self.text(far.encoded("date")) }
+  }
+
+  @Test func `objects of subentities have all of their attributes`() async throws {
+    let temporary = try await TemporaryStore(passes)
+    let context = temporary.store.makeContext()
+    let badge = context.insert(PassBadge.self) { ($0.name, $0.mail, $0.level) = ("b", "b@x", 3) }
+    context.insert(PassHolder.self) { ($0.title, $0.token) = ("h", badge) }
+    try context.save()
+    let object = #"{"level":3,"mail":"b@x","name":"b"}"#
+    #expect(try Self.text(context.fetch(PassToken.self).encoded()) == "[\(object)]")
+    #expect(try Self.text(context.fetch(PassHolder.self).encoded("token")) == #"[{"token":\#(object)}]"#)
+    let path = Array(repeating: "next", count: 2000).joined(separator: ".")
+    #expect(throws: StoreError.self) { try badge.encoded(path) }
+    #expect(
+      try Self.text(badge.encoded("next", "next.next")) == #"{"next":null}"#)
+  }
+}
+
+class PassToken: ManagedObject {
+  @Attribute(.unique) var name: String
+  @ToOne var next: PassToken?
+}
+
+final class PassBadge: PassToken {
+  @Attribute(.unique) var mail: String
+  @Attribute var level: Int = 0
+}
+
+final class PassHolder: ManagedObject {
+  @Attribute var title: String
+  @ToOne var token: PassToken?
+  @ToOne var badge: PassBadge?
+}
+
+let passes = Schema {
+  Entity(PassToken.self)
+  Entity(PassBadge.self)
+  Entity(PassHolder.self)
 }

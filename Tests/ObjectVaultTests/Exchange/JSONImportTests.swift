@@ -175,8 +175,9 @@ let feed = Schema {
     (#"[{"id": 1, "posts": ["x"]}]"#, "[0].posts[0]", "FeedPost has no unique attribute"),
     (#"[{"id": 1, "labels": 5}]"#, "[0].labels", "an array of objects of FeedLabel is needed"),
     (#"[{"id": 1, "labels": {"word": "a"}}]"#, "[0].labels", "an array of objects of FeedLabel is needed"),
+    (#"[[]]"#, "[0]", "the JSON value is an array"), (#"[{"id": 1, "posts": [null]}]"#, "[0].posts[0]", "is null"),
     (#"[5]"#, "[0]", "an object of FeedAccount is needed"), (#"5"#, "", "an object of FeedAccount is needed"),
-    (#"[{"id": 1, "#, "", "it is not JSON"), ("", "", "it is not JSON"),
+    (#"[{"id": 1, "#, "", "it cannot be read as JSON"), ("", "", "it cannot be read as JSON"),
     (#"[{"id": {"a": 1}}]"#, "[0].id", "FeedAccount.remoteID has the type int"),
   ])
   func `what cannot be imported is refused with its place`(_ text: String, _ place: String, _ reason: String)
@@ -297,5 +298,48 @@ let feed = Schema {
     #expect(context.statistics.queries < 100)
     try context.save()
     #expect(try context.fetch(FeedPost.self).count() == 9_999 * 2)
+  }
+
+  @Test func `two identities in one hierarchy stay apart`() async throws {
+    let temporary = try await TemporaryStore(passes)
+    let context = temporary.store.makeContext()
+    context.insert(PassBadge.self) { ($0.name, $0.mail, $0.level) = ("ann", "ann@x", 1) }
+    context.insert(PassToken.self) { $0.name = "bob" }
+    try context.save()
+    var mapping = JSONMapping()
+    mapping.identities = ["PassToken": "name", "PassBadge": "mail"]
+    let text = #"""
+      [{"title": "1", "token": {"name": "bob"}}, {"title": "2", "badge": {"mail": "ann", "name": "new", "level": 7}}]
+      """#
+    try context.importJSON(Self.json(text), into: PassHolder.self, mapping: mapping)
+    try context.save()
+    let tokens = try context.fetch(PassToken.self).sorted(by: \.name).all().map { token in
+      "\(token.name) \((token as? PassBadge)?.mail ?? "-") \((token as? PassBadge)?.level ?? 0)"
+    }
+    #expect(tokens == ["ann ann@x 1", "bob - 0", "new ann 7"])
+  }
+
+  @Test(arguments: [
+    #"[{"title": "1", "badge": {"name": "new"}}, {"title": "2", "badge": {"name": "bob"}}]"#,
+    #"[{"title": "1", "token": {"name": "x"}}, {"title": "2", "badge": {"name": "x"}}]"#,
+    #"[{"title": "1", "token": {"name": "x"}}, {"title": "2", "badge": "x"}]"#,
+    #"[{"title": "1", "badge": "bob"}]"#,
+  ])
+  func `an object of another entity with the identity is refused before anything changes`(_ text: String)
+    async throws
+  {
+    let temporary = try await TemporaryStore(passes)
+    let context = temporary.store.makeContext()
+    context.insert(PassToken.self) { $0.name = "bob" }
+    try context.save()
+    #expect {
+      try context.importJSON(Self.json(text), into: PassHolder.self)
+    } throws: { error in
+      switch error {
+      case StoreError.keyTaken, StoreError.jsonRefused: true
+      default: false
+      }
+    }
+    #expect(!context.hasChanges && context.pendingChanges.isEmpty)
   }
 }

@@ -52,6 +52,8 @@ import Testing
     await #expect(throws: closed) {
       try await store.upsert(contentsOf: ["Bo"], into: Author.self, on: \.name, by: \.self) { _, _ in }
     }
+    await #expect(throws: closed) { try await store.enqueue { _ in } }
+    try await store.flush()
     func wait() {
       #expect(throws: closed) { try store.readAndWait { _ in } }
       #expect(throws: closed) { try store.writeAndWait { _ in } }
@@ -67,7 +69,7 @@ import Testing
       "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
       "makeContext", "outdatedStatistics", "updateStatistics", "vacuum", "destroy", "metadata", "readAndWait",
       "writeAndWait", "insert", "upsert", "observe", "history", "historyToken", "purgeHistory", "lastChange",
-      "values", "undo",
+      "values", "undo", "enqueue", "flush",
     ]
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])

@@ -149,6 +149,81 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
+  @Test(arguments: [false, true])
+  func `a body that closes the store is undone, and earlier writes are committed`(_ throwsError: Bool)
+    async throws
+  {
+    let (store, folder) = try await Self.make()
+    let shell = try Connection.open(store.url.path, key: testKey)
+    _ = try await Self.add("a", to: store)
+    await #expect(throws: (any Error).self) {
+      try await store.enqueue { context in
+        context.insert(Genre.self) { $0.name = "b" }
+        try context.save()
+        store.close()
+        if throwsError { throw Stop() }
+      }
+    }
+    #expect(try Self.committed(shell) == ["a"])
+    // With no earlier write.
+    let (second, other) = try await Self.make()
+    await #expect(throws: (any Error).self) {
+      try await second.enqueue { context in
+        context.insert(Genre.self) { $0.name = "b" }
+        second.close()
+      }
+    }
+    #expect(try Self.committed(try Connection.open(second.url.path, key: testKey)).isEmpty)
+    withExtendedLifetime((folder, other)) {}
+  }
+
+  @Test func `a live result never shows a part of the writes that were committed together`() async throws {
+    let (store, folder) = try await Self.make()
+    try await store.write { context in
+      for number in 0..<100 { context.insert(Author.self) { ($0.name, $0.age) = ("author \(number)", 100) } }
+    }
+    var results = store.observe(ObjectRequest<Author>(), values: \.age).makeAsyncIterator()
+    var sums = Set(try await results.next().map { [$0.values.reduce(0, +)] } ?? [])
+    let writing = Task {
+      for round in 0..<40 {
+        for step in 0..<20 {
+          try await store.enqueue { context in
+            let all = try context.fetch(Author.self).sorted(by: \.name).all()
+            let (one, two) = (all[(round * 7 + step * 3) % 100], all[(round * 11 + step * 5 + 1) % 100])
+            guard one !== two else { return }
+            one.age -= 1
+            two.age += 1
+          }
+        }
+        try await store.flush()
+      }
+      // The end: everyone has the same again.
+      try await store.write { context in
+        for author in try context.fetch(Author.self).all() { author.age = 100 }
+      }
+    }
+    while let result = try await results.next() {
+      sums.insert(result.values.reduce(0, +))
+      if result.values.allSatisfy({ $0 == 100 }) { break }
+    }
+    try await writing.value
+    #expect(sums == [10_000])
+    store.close()
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test func `a store that is released after a flush is closed at once`() async throws {
+    let (folder, url) = try await Task {
+      let (store, folder) = try await Self.make()
+      _ = try await Self.add("a", to: store)
+      try await store.flush()
+      return (folder, store.url)
+    }.value
+    // The last connection removes the log when it is closed. Without it, the test does not end.
+    while FileManager.default.fileExists(atPath: url.path + "-wal") { try await Task.sleep(for: .milliseconds(5)) }
+    withExtendedLifetime(folder) {}
+  }
+
   @Test func `a store that is released commits them when their time is over`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
