@@ -157,8 +157,9 @@ extension Connection {
     isForWriting = kind != .deferred
   }
 
-  /// Begins a transaction for writing that several calls share, as in ``WriteGroup``. After an error for which
-  /// the engine rolls it back, each call throws that error until ``rollback()``, as in ``transaction(_:_:)``.
+  /// Begins a transaction for writing that several calls share, as in ``WriteGroup``. After an error for
+  /// which the engine rolls it back, each call throws that error until ``rollback()``, as in
+  /// ``transaction(_:_:)``.
   func beginShared() throws {
     try begin(.immediate)
     isClosureTransactionOpen = true

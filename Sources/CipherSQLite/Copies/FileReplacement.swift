@@ -102,7 +102,8 @@ final class FileReplacement {
       return try take(file, unlocked: unlocked, configuration: configuration)
     } catch let error as SQLError {
       switch error {
-      case .wrongKey, .logUnderOtherKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile,
+      case .wrongKey, .logUnderOtherKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch,
+        .emptyFile,
         .saltMissing,
         .unauthenticated, .keyChanged, .engine, .readOnly:
         return try takeWithoutOpening(file, seconds: configuration.busyTimeout)

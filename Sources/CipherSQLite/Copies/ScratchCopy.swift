@@ -22,7 +22,7 @@ package final class ScratchCopy {
   /// - Throws: ``SQLError/diskFull(file:)`` for the folder of temporary files,
   ///   before the copying or during it.
   package init(of source: Connection, room: Int, others: Set<String>, check: () throws -> Void) throws {
-    let parent = NSTemporaryDirectory()
+    let parent = PrivateFolder.temporary
     let needed = (source.contentBytes ?? 0).addingReportingOverflow(room)
     guard !needed.overflow, needed.partialValue <= FreeSpace.bytes(in: parent) ?? .max else {
       throw SQLError.diskFull(file: parent)

@@ -45,7 +45,7 @@ extension SQLError: CustomStringConvertible {
         + "key. Give the key together with the salt."
     case .keyFileDamaged(let file, let reason):
       "\(file): the key file cannot be used (\(reason)). If the file is damaged, replace it with "
-        + "\(file).previous or with a copy."
+        + "\(file).previous, if there is one, or with a copy."
     case .noSlotOpens(let file):
       "\(file): this secret opens no slot of the key file. Check that it is the right one; the file is not "
         + "damaged."

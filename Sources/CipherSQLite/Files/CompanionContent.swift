@@ -24,7 +24,8 @@ enum CompanionContent {
       let file = String(path.dropLast(suffix.count))
       // An index without a log is not in use. Another one is checked by its size alone: closing a descriptor
       // of it would drop the locks that this process, also by another library, may have on it.
-      return OpenFiles.ifUnused(file) { FileStatus(file + "-wal") != nil || begins(path, [indexMagic]) } ?? true
+      return OpenFiles.ifUnused(file) { FileStatus(file + "-wal") != nil || begins(path, [indexMagic]) }
+        ?? true
     }
   }
 

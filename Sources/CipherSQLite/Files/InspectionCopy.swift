@@ -26,7 +26,7 @@ final class InspectionCopy {
   ///   ``SQLError/diskFull(file:)``, ``SQLError/busy(file:waitedSeconds:holders:)``; as
   ///   ``RawFile/open(_:holding:seconds:)`` and ``PrivateFolder/init(_:)``.
   init(of original: DatabasePath, seconds: Double) throws {
-    let parent = NSTemporaryDirectory()
+    let parent = PrivateFolder.temporary
     let deadline = Deadline(seconds)
     // Until everything is copied, this lock prevents other connections from rolling the journal back, and
     // from writing to the file without a log.
@@ -59,7 +59,7 @@ final class InspectionCopy {
     let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
     // A tenth of the free space stays free.
     guard whole <= FreeSpace.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
-      throw SQLError.diskFull(file: NSTemporaryDirectory())
+      throw SQLError.diskFull(file: PrivateFolder.temporary)
     }
     do { try raw.copy(to: file) } catch {
       // A checkpoint of another connection has made the file shorter.

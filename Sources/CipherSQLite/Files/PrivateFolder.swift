@@ -37,6 +37,12 @@ package final class PrivateFolder: Sendable {
   private let guardian: Int32
   private let isRemoved = Locked(false)
 
+  /// The system's folder for temporary files. For an empty TMPDIR, Foundation returns the root of the file
+  /// system.
+  package static var temporary: String {
+    ProcessInfo.processInfo.environment["TMPDIR"] == "" ? "/tmp" : NSTemporaryDirectory()
+  }
+
   /// The folder of a file system in memory in which this user may create files; nil if there is none. On
   /// Linux it is the folder of POSIX shared memory.
   package static var memory: String? {
@@ -56,8 +62,9 @@ package final class PrivateFolder: Sendable {
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderNotWritable(folder:)``,
   ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``; `CancellationError` when
   ///   the process is ending.
-  package init(_ kind: Kind, in parent: String = NSTemporaryDirectory()) throws {
-    let parent = parent.hasSuffix("/") && parent != "/" ? String(parent.dropLast()) : parent
+  package init(_ kind: Kind, in parent: String = PrivateFolder.temporary) throws {
+    var parent = parent
+    while parent.hasSuffix("/"), parent != "/" { parent.removeLast() }
     var status = stat()
     let isThere = unsafe stat(parent, &status) == 0
     guard isThere, status.st_mode & S_IFMT == S_IFDIR else {
@@ -92,7 +99,7 @@ package final class PrivateFolder: Sendable {
     // Between creating and locking the lock file, another process's sweep may lock it, because the folder
     // looks like a leftover. That sweep or a later one removes the folder; this loop creates another one.
     for _ in 0..<100 {
-      var template = Array((parent + "/" + kind.prefix + "XXXXXX").utf8CString)
+      var template = Array(((parent == "/" ? "" : parent) + "/" + kind.prefix + "XXXXXX").utf8CString)
       // The system replaces each X by an ASCII letter or digit.
       let folder = try Temporaries.registerFolder {
         guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }

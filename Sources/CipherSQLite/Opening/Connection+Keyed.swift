@@ -105,7 +105,8 @@ extension Connection {
 /// Returns `path` as a `file:` URI, in which every byte that could have a special meaning is escaped.
 private func fileURI(_ path: String) -> String {
   let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
-  var text = "file:"
+  // After two slashes, a URI has an authority: an empty one, also for a path that begins with two slashes.
+  var text = path.hasPrefix("/") ? "file://" : "file:"
   for byte in path.utf8 {
     if plain.contains(byte) {
       text.unicodeScalars.append(Unicode.Scalar(byte))

@@ -13,7 +13,9 @@ extension WriteAheadLog {
   /// one under the new key. Takes one page in nearly all cases.
   static func mayBelong(beside file: DatabasePath, to key: UnlockedKey) -> Bool {
     guard let first = firstPage(beside: file) else { return true }
-    if key.with(pageBytes: first.bytes.count).verifies(page: first.bytes, number: first.number) { return true }
+    if key.with(pageBytes: first.bytes.count).verifies(page: first.bytes, number: first.number) {
+      return true
+    }
     return WriteAheadLog(beside: file)?.fits(key) ?? true
   }
 

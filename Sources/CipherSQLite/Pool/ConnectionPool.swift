@@ -127,7 +127,8 @@ public final class ConnectionPool: Sendable {
     writerQueue = SerialQueue(label: "objectvault.writer")
     readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
     group = WriteGroup(
-      writer, writerQueue, configuration.groupLimits, didCommit: configuration.onGroupCommit)
+      writer: writer, queue: writerQueue, limits: configuration.groupLimits,
+      didCommit: configuration.onGroupCommit)
     readers = ReaderSet(maximum: configuration.readers, path: file.given, after: group) {
       var settings = configuration.connection
       settings.access = .readOnly

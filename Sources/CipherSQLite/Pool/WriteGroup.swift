@@ -45,7 +45,7 @@ package final class WriteGroup: Sendable {
   private static let savepoint = "vault_member"
 
   init(
-    _ writer: ConnectionPool.Writer, _ queue: SerialQueue, _ limits: Limits,
+    writer: ConnectionPool.Writer, queue: SerialQueue, limits: Limits,
     didCommit: @escaping @Sendable () -> Void
   ) {
     (self.writer, self.queue, self.limits, self.didCommit) = (writer, queue, limits, didCommit)
@@ -225,7 +225,11 @@ extension ConnectionPool {
     _ body: (Connection) throws -> Result, _ ending: @escaping WriteGroup.Ending
   ) throws -> Result {
     let connection = try openWriterInGroup()
-    return try group.join(on: connection, of: self) { try body(connection) } ending: { ending($0) }
+    return try group.join(on: connection, of: self) {
+      try body(connection)
+    } ending: {
+      ending($0)
+    }
   }
 
   /// Commits the writes that share a transaction.

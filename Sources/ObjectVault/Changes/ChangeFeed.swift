@@ -36,8 +36,8 @@ final class ChangeFeed: Sendable {
   /// Delivers a commit. The writer calls it after the commit and before the next one.
   /// - Parameters:
   ///   - author: The queue of the context that has committed, which does not get it.
-  ///   - isPartOfGroup: Whether other changes are in the same commit. Its state of the file is known only once
-  ///     all of them were delivered: ``didCommitGroup()``.
+  ///   - isPartOfGroup: Whether other changes are in the same commit. Its state of the file is known only
+  ///     once all of them were delivered: ``didCommitGroup()``.
   func publish(
     _ changes: ChangeSet, store: String?, except author: ChangeQueue? = nil, isPartOfGroup: Bool = false
   ) {

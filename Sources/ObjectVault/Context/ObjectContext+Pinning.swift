@@ -9,7 +9,8 @@ extension ObjectContext {
   /// ```swift
   /// try context.pin()
   /// let total = try context.fetch(Status.self).count()
-  /// let newest = try context.fetch(Status.self).sorted(by: \.createdAt, .reverse).limit(20).all()
+  /// let newest = try context.fetch(Status.self)
+  ///   .sorted(by: \.createdAt, .reverse).limit(20).all()
   /// context.unpin()
   /// ```
   ///

@@ -59,7 +59,9 @@ extension ObjectContext {
   ///   that was deleted here or in the store; ``StoreError/scratchOfAnother``; ``SQLError``. Nothing is taken
   ///   over then.
   public func takeChanges(of scratch: ObjectContext) throws {
-    guard let origin = scratch.scratchOrigin, origin.parent === self else { throw StoreError.scratchOfAnother }
+    guard let origin = scratch.scratchOrigin, origin.parent === self else {
+      throw StoreError.scratchOfAnother
+    }
     if let refusal { throw refusal }
     if let first = scratch.faultErrors.first { throw first }
     var counterparts: [ObjectIdentifier: ManagedObject] = [:]
@@ -176,7 +178,9 @@ private struct ChangeTransfer {
       storedVersion: found.rowVersion, properties: changed.map { entity.slots[$0].name })
   }
 
-  private func counterpart(_ object: ManagedObject) -> ManagedObject? { counterparts[ObjectIdentifier(object)] }
+  private func counterpart(_ object: ManagedObject) -> ManagedObject? {
+    counterparts[ObjectIdentifier(object)]
+  }
 
   private func setAttributes(of object: ManagedObject) throws {
     guard let entity = object.entity, let other = counterpart(object), let overlay = object.overlay else {
@@ -236,14 +240,14 @@ private struct ChangeTransfer {
       let target: ObjectIdentifier
       let isAdded: Bool
     }
-    func key(_ join: JoinTable, _ source: ManagedObject, _ target: ManagedObject, _ isAdded: Bool) -> Key {
+    func key(_ join: JoinTable, from source: ManagedObject, to target: ManagedObject, isAdded: Bool) -> Key {
       Key(
         join: ObjectIdentifier(join), source: ObjectIdentifier(source), target: ObjectIdentifier(target),
         isAdded: isAdded)
     }
-    let kept = Set(present.map { key($0.join, $0.source, $0.target, $0.isAdded) })
+    let kept = Set(present.map { key($0.join, from: $0.source, to: $0.target, isAdded: $0.isAdded) })
     for link in source.scratchOrigin?.links ?? []
-    where !kept.contains(key(link.join, link.sourceCopy, link.targetCopy, link.isAdded)) {
+    where !kept.contains(key(link.join, from: link.sourceCopy, to: link.targetCopy, isAdded: link.isAdded)) {
       set(
         PendingLink(
           source: link.sourceCopy, target: link.targetCopy, join: link.join, isAdded: !link.isAdded,
@@ -255,7 +259,8 @@ private struct ChangeTransfer {
   private func setOrders(of owner: ManagedObject) {
     guard let entity = owner.entity, let other = counterpart(owner), isUsable(other) else { return }
     for relationship in entity.relationships where relationship.isOrdered {
-      guard let order = owner.toMany[relationship.slot]?.order?.objects, order.allSatisfy({ $0.state != .invalid })
+      guard let order = owner.toMany[relationship.slot]?.order?.objects,
+        order.allSatisfy({ $0.state != .invalid })
       else { continue }
       let members = order.filter { $0.state != .deleted }.compactMap { member in
         counterpart(member) ?? destination.target(of: relationship, member.rowID, tells: true)

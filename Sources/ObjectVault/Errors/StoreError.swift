@@ -108,8 +108,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// An object was to be found or inserted by a key that an object of another entity of the inheritance
   /// hierarchy has: `holder` is that entity, and `rowID` its row.
   case keyTaken(entity: String, properties: [String], holder: String, rowID: Int64)
-  /// JSON cannot be imported. `place` is the place in the JSON, such as `[3].user.age`, counted from 0; empty for
-  /// the whole of it. The reason contains no values.
+  /// JSON cannot be imported. `place` is the place in the JSON, such as `[3].user.age`, counted from 0; empty
+  /// for the whole of it. The reason contains no values.
   case jsonRefused(place: String, reason: String)
   /// A fetch of one object found none.
   case noResult(entity: String)

@@ -67,7 +67,8 @@ struct DecodedObjects: DecodableWithConfiguration {
     func object(_ target: DecodedTarget, _ place: String) throws -> DecodedObject {
       if case .object(let object) = target { return object }
       throw StoreError.jsonRefused(
-        place: place, reason: "an object of \(configuration.entity.name) is needed, and the JSON value is none")
+        place: place,
+        reason: "an object of \(configuration.entity.name) is needed, and the JSON value is none")
     }
     guard var list = try? decoder.unkeyedContainer() else {
       objects = [try object(DecodedTarget(from: decoder, configuration: configuration), "")]

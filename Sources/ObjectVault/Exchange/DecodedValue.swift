@@ -76,7 +76,9 @@ struct DecodedValue: DecodableWithConfiguration {
     }
   }
 
-  private static func date(_ value: any SingleValueDecodingContainer, _ dates: DateStrategy) throws -> SQLValue {
+  private static func date(_ value: any SingleValueDecodingContainer, _ dates: DateStrategy) throws
+    -> SQLValue
+  {
     let given: SQLValue
     if let text = try? value.decode(String.self) {
       if case .iso8601 = dates {

@@ -6,7 +6,8 @@ private import Foundation
 /// An object, and the objects that it refers to, as a value that an encoder writes.
 ///
 /// ```swift
-/// let json = try JSONEncoder().encode(user.encoded("name", "statuses.text"))
+/// let value = try user.encoded("name", "statuses.text")
+/// let json = try JSONEncoder().encode(value)
 /// ```
 ///
 /// It has the keys of the mapping, and is independent of the context.
@@ -30,23 +31,28 @@ public struct EncodedObject: Encodable, Sendable {
       case .none: try container.encodeNil(forKey: key)
       case .object(let object): try container.encode(object, forKey: key)
       case .list(let list): try container.encode(list, forKey: key)
-      case .stored(let value, let type, let dates): try Self.encode(value, type, dates, &container, key)
+      case .stored(let value, let type, let dates):
+        try Self.encode(value, as: type, dates: dates, to: &container, forKey: key)
       }
     }
   }
 
   private static func encode(
-    _ value: SQLValue, _ type: AttributeType, _ dates: DateStrategy,
-    _ container: inout KeyedEncodingContainer<JSONKey>, _ key: JSONKey
+    _ value: SQLValue, as type: AttributeType, dates: DateStrategy,
+    to container: inout KeyedEncodingContainer<JSONKey>, forKey key: JSONKey
   ) throws {
-    switch type == .date ? try shown(value, dates, container.codingPath + [key]) : value {
+    switch type == .date ? try shown(value, dates: dates, at: container.codingPath + [key]) : value {
     case .null: try container.encodeNil(forKey: key)
     case .integer(let number):
-      if type == .bool { try container.encode(number != 0, forKey: key) } else {
+      if type == .bool {
+        try container.encode(number != 0, forKey: key)
+      } else {
         try container.encode(number, forKey: key)
       }
     case .real(let number):
-      if type == .float { try container.encode(Float(number), forKey: key) } else {
+      if type == .float {
+        try container.encode(Float(number), forKey: key)
+      } else {
         try container.encode(number, forKey: key)
       }
     case .blob(let data): try container.encode(data.base64EncodedString(), forKey: key)
@@ -63,7 +69,7 @@ public struct EncodedObject: Encodable, Sendable {
 
   /// Returns a date in the form of a strategy.
   private static func shown(
-    _ value: SQLValue, _ dates: DateStrategy, _ path: [any CodingKey]
+    _ value: SQLValue, dates: DateStrategy, at path: [any CodingKey]
   ) throws -> SQLValue {
     guard let date = Date(stored: value) else { return value }
     guard case .iso8601 = dates else { return dates.value(of: date) }
@@ -72,7 +78,8 @@ public struct EncodedObject: Encodable, Sendable {
     guard let text = DateText.text(seconds, rounding: .toNearestOrAwayFromZero) else {
       throw EncodingError.invalidValue(
         date,
-        .init(codingPath: path, debugDescription: "ISO 8601 has no form for a date outside the years 1 to 9999"))
+        .init(
+          codingPath: path, debugDescription: "ISO 8601 has no form for a date outside the years 1 to 9999"))
     }
     return .text(text)
   }

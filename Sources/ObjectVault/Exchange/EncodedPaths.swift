@@ -98,7 +98,8 @@ final class EncodedPaths {
     if let known = parts[own.index] { return known }
     let keys = try KeyMap(own, mapping.names).keys
     let slots = Set(named.map(\.slot))
-    let all = includesAll ? own.slots.indices.filter { own.slots[$0].attribute != nil && !slots.contains($0) } : []
+    let all =
+      includesAll ? own.slots.indices.filter { own.slots[$0].attribute != nil && !slots.contains($0) } : []
     // Inherited properties have the same slots as in the parent.
     let found =
       all.map { Part(slot: $0, key: keys[$0], inner: nil) }

@@ -17,7 +17,9 @@ enum JSONContent: Codable, Sendable {
   init(from decoder: any Decoder) throws {
     if let object = try? decoder.container(keyedBy: JSONKey.self) {
       var members: [String: JSONContent] = [:]
-      for key in object.allKeys { members[key.stringValue] = try object.decode(JSONContent.self, forKey: key) }
+      for key in object.allKeys {
+        members[key.stringValue] = try object.decode(JSONContent.self, forKey: key)
+      }
       self = .object(members)
       return
     }

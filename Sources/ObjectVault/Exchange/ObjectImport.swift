@@ -111,14 +111,16 @@ struct ObjectImport {
         guard !key.entity.includes(entity) else { return }
         throw StoreError.jsonRefused(
           place: place,
-          reason: "an object of \(key.entity.name) is needed, and the JSON inserts one of \(entity.name) with this "
+          reason:
+            "an object of \(key.entity.name) is needed, and the JSON inserts one of \(entity.name) with this "
             + "\(key.names[0])")
       } else {
         new[identity, default: [:]][values] = key.entity
       }
     }
     for each in all {
-      guard let values = identities[ObjectIdentifier(each)], let key = try reading.identity(of: each.entity) else {
+      guard let values = identities[ObjectIdentifier(each)], let key = try reading.identity(of: each.entity)
+      else {
         continue
       }
       try check(values, key, place: each.place, changes: true)
@@ -193,7 +195,9 @@ struct ObjectImport {
       guard let relationship = each.entity.slots[slot].relationship else { continue }
       if relationship.isLookedUp { try object.loadMembers(slot) }
       let new = try self.object(of: target)
-      if relationship.inverseIsLookedUp, let inverse = relationship.inverseSlot { try new?.loadMembers(inverse) }
+      if relationship.inverseIsLookedUp, let inverse = relationship.inverseSlot {
+        try new?.loadMembers(inverse)
+      }
       object.writeToOne(new, UInt16(slot))
     }
     for (slot, members) in each.members {

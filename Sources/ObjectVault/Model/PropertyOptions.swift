@@ -33,8 +33,8 @@ public enum AttributeOption: Sendable, Hashable {
   /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute
   /// and add the new one.
   case renamed(from: String)
-  /// The key of the attribute in JSON: see ``ObjectContext/importJSON(_:into:mapping:)``. Default: its name, in
-  /// the form of ``JSONMapping/names``.
+  /// The key of the attribute in JSON: see ``ObjectContext/importJSON(_:into:mapping:)``. Default: its name,
+  /// in the form of ``JSONMapping/names``.
   ///
   /// ```swift
   /// @Attribute(.key("screen_name")) var screenName: String

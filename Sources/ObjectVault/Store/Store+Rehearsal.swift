@@ -136,7 +136,7 @@ extension MigrationRehearsal {
       switch cause {
       case is CancellationError: throw cause
       case SQLError.diskFull, StoreError.diskFull, StoreError.notEnoughSpace:
-        throw SQLError.diskFull(file: NSTemporaryDirectory())
+        throw SQLError.diskFull(file: PrivateFolder.temporary)
       default: return error
       }
     }

@@ -184,15 +184,16 @@ enum LogCommand: Command {
       text += (text.isEmpty ? [] : [""]) + screen(transaction, showsValues: showsValues)
       return true
     }
-    let note = note(arguments.value("--entity"), info.model, reader, isEmpty: text.isEmpty)
+    let note = note(for: arguments.value("--entity"), in: info.model, reader, isEmpty: text.isEmpty)
     return LogReport(transactions: lines, hasMore: hasMore, text: text, note: note)
   }
 
   /// Returns why a list may lack what was expected.
   private static func note(
-    _ entity: String?, _ model: Schema, _ reader: HistoryReader, isEmpty: Bool
+    for entity: String?, in model: Schema, _ reader: HistoryReader, isEmpty: Bool
   ) -> String? {
-    if let entity, let description = model.entity(named: entity), model.flattened(description).history == nil {
+    if let entity, let description = model.entity(named: entity), model.flattened(description).history == nil
+    {
       return "\(entity) keeps no history, so only steps are listed. A step can begin one: set history of "
         + "\(entity) to full."
     }

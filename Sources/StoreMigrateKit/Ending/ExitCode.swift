@@ -105,7 +105,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     switch error {
     case .notFound, .folderMissing, .isDirectory: .notFound
     case .busy: .locked
-    case .wrongKey, .logUnderOtherKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
+    case .wrongKey, .logUnderOtherKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile,
+      .cipherSettingsMismatch,
       .engineHasNoCipher,
       .emptyKey, .keyEndsInZero,
       .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode, .keyFileTooCostly:

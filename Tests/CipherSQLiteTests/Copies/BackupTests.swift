@@ -105,4 +105,18 @@ import Testing
     }
     #expect(folder.names.allSatisfy { $0.hasPrefix("a.store") })
   }
+
+  @Test func `an error of the progress closure ends the backup while it compares the copy`() throws {
+    var ends = 0
+    #expect(throws: CancellationError.self) {
+      try writer().withReader { reader in
+        try reader.backup(to: copy) { copied, total in
+          if copied == total { ends += 1 }
+          // All pages were copied at the first call.
+          if ends == 2 { throw CancellationError() }
+        }
+      }
+    }
+    #expect(ends == 2 && folder.names.allSatisfy { $0.hasPrefix("a.store") })
+  }
 }

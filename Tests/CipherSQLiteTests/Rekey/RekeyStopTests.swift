@@ -229,4 +229,45 @@ import Testing
     #expect(try opened.value("SELECT count(*) FROM t") == 6000)
     #expect(try opened.value("PRAGMA journal_mode") == "delete")
   }
+
+  @Test func `a rekey beside a reader waits for it once`() throws {
+    try create(.delete)
+    let reader = try Connection.open(path, key: childKeys.first)
+    try reader.begin(.deferred)
+    #expect(try reader.value("SELECT count(*) FROM t") == 6000)
+    let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+    var waits = 0
+    connection.onBusy { _ in
+      waits += 1
+      return false
+    }
+    #expect {
+      try connection.rekey(to: childKeys.second, gate: CommitGate(), progress: nil)
+    } throws: { error in
+      if case SQLError.busy = error { true } else { false }
+    }
+    #expect(waits == 1)
+    reader.rollback()
+    #expect(try Connection.open(path, key: childKeys.first).value("SELECT count(*) FROM t") == 6000)
+  }
+
+  // Without the stop, the wait and the test would not end.
+  @Test func `a stop ends the wait for a reader, and the old key stays`() throws {
+    try create(.delete)
+    let reader = try Connection.open(path, key: childKeys.first)
+    try reader.begin(.deferred)
+    #expect(try reader.value("SELECT count(*) FROM t") == 6000)
+    let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+    let gate = CommitGate()
+    connection.onBusy { _ in
+      gate.stop()
+      return true
+    }
+    #expect(throws: (any Error).self) {
+      try connection.rekey(to: childKeys.second, gate: gate, progress: nil)
+    }
+    connection.close()
+    reader.rollback()
+    #expect(try Connection.open(path, key: childKeys.first).value("SELECT count(*) FROM t") == 6000)
+  }
 }

@@ -45,7 +45,8 @@ import Testing
     #expect(copy.state == .invalid && !scratch.hasChanges)
     #expect(try context.fetch(Author.self).count() == 1)
     try context.save()
-    #expect(try await temporary.store.read { try $0.fetch(Book.self).where("genres.@count == 1").count() } == 1)
+    #expect(
+      try await temporary.store.read { try $0.fetch(Book.self).where("genres.@count == 1").count() } == 1)
     #expect(try await temporary.store.read { try $0.fetch(Passport.self).first()?.owner?.name } == "Ann")
     #expect(try await temporary.store.verify() == [])
     try context.undo()
@@ -100,8 +101,12 @@ import Testing
     #expect(throws: StoreError.scratchNotSaved) { try scratch.save() }
     #expect(throws: StoreError.scratchNotSaved) { try scratch.fetch(Author.self).update(.set(\.age, to: 2)) }
     #expect(throws: StoreError.scratchNotSaved) { _ = try scratch.execute("DELETE FROM Author") }
-    #expect(throws: StoreError.scratchOfAnother) { try temporary.store.makeContext().takeChanges(of: scratch) }
-    #expect(throws: StoreError.scratchOfAnother) { try context.takeChanges(of: temporary.store.makeContext()) }
+    #expect(throws: StoreError.scratchOfAnother) {
+      try temporary.store.makeContext().takeChanges(of: scratch)
+    }
+    #expect(throws: StoreError.scratchOfAnother) {
+      try context.takeChanges(of: temporary.store.makeContext())
+    }
     await #expect(throws: StoreError.scratchNotSaved) {
       try await temporary.store.write { _ = try $0.makeScratch() }
     }
@@ -215,7 +220,10 @@ import Testing
     let genres = try context.fetch(Genre.self).sorted(by: \.name).all()
     let op = Int.random(in: 0..<8, using: &random)
     switch op {
-    case 0: context.insert(Author.self) { ($0.name, $0.age) = ("author \(name)", Int.random(in: 0...99, using: &random)) }
+    case 0:
+      context.insert(Author.self) {
+        ($0.name, $0.age) = ("author \(name)", Int.random(in: 0...99, using: &random))
+      }
     case 1:
       let author = authors.randomElement(using: &random)
       context.insert(Book.self) { ($0.title, $0.author) = ("book \(name)", author) }

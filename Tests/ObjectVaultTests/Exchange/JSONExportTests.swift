@@ -30,14 +30,18 @@ import Testing
     let temporary = try await TemporaryStore(feed)
     let context = temporary.store.makeContext()
     let account = try Self.fill(context)
-    #expect(try Self.text(account.encoded("nick", "entries.text")) == #"{"handle":"ann","posts":[{"text":"b"},{"text":"a"}]}"#)
+    #expect(
+      try Self.text(account.encoded("nick", "entries.text"))
+        == #"{"handle":"ann","posts":[{"text":"b"},{"text":"a"}]}"#)
     #expect(
       try Self.text(account.encoded("entries", "entries.text"))
         == #"{"posts":[{"text":"b"},{"text":"a"}]}"#)
     #expect(try Self.text(account.encoded("labels")) == #"{"labels":[{"word":"red"},{"word":"blue"}]}"#)
-    #expect(try Self.text(account.encoded(\.remoteID, \.friend)).hasPrefix(#"{"best_friend":{"handle":null,"#))
     #expect(
-      try Self.text(account.encoded("friend.friend", "friend.remoteID")) == #"{"best_friend":{"best_friend":null,"id":2}}"#)
+      try Self.text(account.encoded(\.remoteID, \.friend)).hasPrefix(#"{"best_friend":{"handle":null,"#))
+    #expect(
+      try Self.text(account.encoded("friend.friend", "friend.remoteID"))
+        == #"{"best_friend":{"best_friend":null,"id":2}}"#)
     var mapping = JSONMapping()
     mapping.names = .snakeCase
     #expect(
@@ -46,7 +50,8 @@ import Testing
     // Pending changes count.
     account.nick = "bea"
     account.entries.removeFirst()
-    #expect(try Self.text(account.encoded("nick", "entries.text")) == #"{"handle":"bea","posts":[{"text":"a"}]}"#)
+    #expect(
+      try Self.text(account.encoded("nick", "entries.text")) == #"{"handle":"bea","posts":[{"text":"a"}]}"#)
   }
 
   @Test func `wrong paths are errors with a suggestion`() async throws {
@@ -80,12 +85,17 @@ import Testing
     }
     try context.save()
     let reader = temporary.store.makeContext()
-    let all = try reader.fetch(FeedAccount.self).sorted(by: \.remoteID).encoded("remoteID", "entries.text", "labels.word")
+    let all = try reader.fetch(FeedAccount.self).sorted(by: \.remoteID).encoded(
+      "remoteID", "entries.text", "labels.word")
     #expect(reader.statistics.queries <= 5)
     let parsed = try JSONSerialization.jsonObject(with: JSONEncoder().encode(all)) as? [[String: Any]]
     #expect(parsed?.compactMap { $0["id"] as? Int } == Array(0..<300))
-    #expect(parsed?.compactMap { ($0["posts"] as? [[String: String]])?.first?["text"] } == (0..<300).map { "p\($0)" })
-    #expect(parsed?.compactMap { ($0["labels"] as? [[String: String]])?.first?["word"] } == (0..<300).map { "w\($0)" })
+    #expect(
+      parsed?.compactMap { ($0["posts"] as? [[String: String]])?.first?["text"] }
+        == (0..<300).map { "p\($0)" })
+    #expect(
+      parsed?.compactMap { ($0["labels"] as? [[String: String]])?.first?["word"] }
+        == (0..<300).map { "w\($0)" })
   }
 
   @Test func `an import of the export of all types gives the same values`() async throws {
@@ -107,12 +117,15 @@ import Testing
         sample.float = .random(in: -1e6...1e6, using: &random)
         sample.double = .random(in: -1e18...1e18, using: &random)
         sample.decimal = Decimal(Int.random(in: -999_999_999...999_999_999, using: &random)) / 1000
-        sample.string = String((0..<8).map { _ in Character(Unicode.Scalar(UInt8.random(in: 0...127, using: &random))) })
+        sample.string = String(
+          (0..<8).map { _ in Character(Unicode.Scalar(UInt8.random(in: 0...127, using: &random))) })
         sample.data = Data((0..<9).map { _ in UInt8.random(in: 0...255, using: &random) })
         // Dates are written to the millisecond.
-        sample.date = Date(timeIntervalSince1970: Double(Int.random(in: 0...2_000_000_000, using: &random)) + 0.5)
+        sample.date = Date(
+          timeIntervalSince1970: Double(Int.random(in: 0...2_000_000_000, using: &random)) + 0.5)
         sample.uuid = UUID()
-        sample.url = URL(string: "https://a.example/\(Int.random(in: 0...999, using: &random))?q=ä") ?? URL.placeholder
+        sample.url =
+          URL(string: "https://a.example/\(Int.random(in: 0...999, using: &random))?q=ä") ?? URL.placeholder
         sample.mood = Mood.allCases.randomElement(using: &random) ?? .calm
         sample.address = Address(street: "S \(Int.random(in: 0...9, using: &random)) / \"x\"", number: 3)
         sample.maybeInt = Bool.random(using: &random) ? 5 : nil
@@ -137,7 +150,8 @@ import Testing
     let context = temporary.store.makeContext()
     let texts = [
       "0001-01-01T00:00:00Z", "0800-12-25T00:00:00Z", "1582-10-04T12:00:00Z", "1582-10-15T00:00:00Z",
-      "2024-05-01T18:30:02.001Z", "2024-05-01T18:30:02.002Z", "2024-05-01T18:30:02.999Z", "9999-12-31T23:59:59Z",
+      "2024-05-01T18:30:02.001Z", "2024-05-01T18:30:02.002Z", "2024-05-01T18:30:02.999Z",
+      "9999-12-31T23:59:59Z",
     ]
     for text in texts {
       var date = "\"\(text)\""

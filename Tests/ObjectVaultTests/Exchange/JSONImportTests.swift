@@ -63,7 +63,8 @@ let feed = Schema {
     let context = temporary.store.makeContext()
     let imported = try context.importJSON(
       Self.json(
-        #"{"id": 7, "screen_name": "ann", "handle": "a", "is_active": true, "home_url": "https://a.example", "x": 1}"#),
+        #"{"id": 7, "screen_name": "ann", "handle": "a", "is_active": true, "home_url": "https://a.example", "x": 1}"#
+      ),
       into: FeedAccount.self, mapping: Self.snake)
     let account = try #require(imported.objects.first)
     #expect(account.remoteID == 7 && account.screenName == "ann" && account.nick == "a" && account.isActive)
@@ -93,26 +94,34 @@ let feed = Schema {
     #expect(sample.decimal == Decimal(string: "123456789.123456789123"))
     #expect(sample.string == "q\0\"é" && sample.data == Data([0, 1, 2]) && sample.uuid == id)
     #expect(sample.date == ISO8601DateFormatter().date(from: "2024-05-01T16:30:00Z"))
-    #expect(sample.url == URL(string: "https://a.example/b?c") && sample.mood == .cross && sample.shelf == .low)
+    #expect(
+      sample.url == URL(string: "https://a.example/b?c") && sample.mood == .cross && sample.shelf == .low)
     #expect(sample.address == Address(street: "Side", number: 3))
-    #expect(sample.maybeInt == nil && sample.maybeString == "x" && sample.maybeDecimal == Decimal(string: "0.1"))
+    #expect(
+      sample.maybeInt == nil && sample.maybeString == "x" && sample.maybeDecimal == Decimal(string: "0.1"))
     #expect(try await temporary.store.verify() == [])
   }
 
   @Test(arguments: [
-    (#"{"int": "7"}"#, "int"), (#"{"int": 1.5}"#, "int"), (#"{"int8": 200}"#, "int8"), (#"{"flag": 2}"#, "flag"),
+    (#"{"int": "7"}"#, "int"), (#"{"int": 1.5}"#, "int"), (#"{"int8": 200}"#, "int8"),
+    (#"{"flag": 2}"#, "flag"),
     (#"{"uint8": -1}"#, "uint8"), (#"{"string": 1}"#, "string"), (#"{"uuid": "x"}"#, "uuid"),
     (#"{"data": "ä"}"#, "data"), (#"{"date": "tomorrow"}"#, "date"), (#"{"mood": "lazy"}"#, "mood"),
-    (#"{"shelf": 9}"#, "shelf"), (#"{"address": 5}"#, "address"), (#"{"address": {"number": "x"}}"#, "address"),
+    (#"{"shelf": 9}"#, "shelf"), (#"{"address": 5}"#, "address"),
+    (#"{"address": {"number": "x"}}"#, "address"),
     (#"{"decimal": "12x"}"#, "decimal"), (#"{"int": [1]}"#, "int"), (#"{"string": {}}"#, "string"),
   ])
-  func `a value that does not fit is refused with its place, and nothing changes`(_ text: String, _ name: String)
+  func `a value that does not fit is refused with its place, and nothing changes`(
+    _ text: String, _ name: String
+  )
     async throws
   {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let found = Self.refusal { _ = try context.importJSON(Self.json("[{}, \(text)]"), into: Sample.self) }
-    #expect(found?.place == "[1].\(name)" && found?.reason.hasPrefix("Sample.\(name) ") == true, "\(found.map { "\($0)" } ?? "-")")
+    #expect(
+      found?.place == "[1].\(name)" && found?.reason.hasPrefix("Sample.\(name) ") == true,
+      "\(found.map { "\($0)" } ?? "-")")
     #expect(!context.hasChanges)
   }
 
@@ -163,7 +172,8 @@ let feed = Schema {
     #expect(first.friend == nil && first.labels.map(\.word) == ["red"] && first.entries.count == 2)
     try context.save()
     let unchanged = try context.importJSON(
-      Self.json(#"[{"id": 1, "labels": ["red"], "best_friend": null, "isActive": true}]"#), into: FeedAccount.self)
+      Self.json(#"[{"id": 1, "labels": ["red"], "best_friend": null, "isActive": true}]"#),
+      into: FeedAccount.self)
     #expect(unchanged.report.counts == Self.report(unchanged: 1))
     try context.save()
     #expect(try await temporary.store.verify() == [])
@@ -175,7 +185,8 @@ let feed = Schema {
     (#"[{"id": 1, "posts": ["x"]}]"#, "[0].posts[0]", "FeedPost has no unique attribute"),
     (#"[{"id": 1, "labels": 5}]"#, "[0].labels", "an array of objects of FeedLabel is needed"),
     (#"[{"id": 1, "labels": {"word": "a"}}]"#, "[0].labels", "an array of objects of FeedLabel is needed"),
-    (#"[[]]"#, "[0]", "the JSON value is an array"), (#"[{"id": 1, "posts": [null]}]"#, "[0].posts[0]", "is null"),
+    (#"[[]]"#, "[0]", "the JSON value is an array"),
+    (#"[{"id": 1, "posts": [null]}]"#, "[0].posts[0]", "is null"),
     (#"[5]"#, "[0]", "an object of FeedAccount is needed"), (#"5"#, "", "an object of FeedAccount is needed"),
     (#"[{"id": 1, "#, "", "it cannot be read as JSON"), ("", "", "it cannot be read as JSON"),
     (#"[{"id": {"a": 1}}]"#, "[0].id", "FeedAccount.remoteID has the type int"),
@@ -186,7 +197,8 @@ let feed = Schema {
     let temporary = try await TemporaryStore(feed)
     let context = temporary.store.makeContext()
     let found = Self.refusal { _ = try context.importJSON(Self.json(text), into: FeedAccount.self) }
-    #expect(found?.place == place && found?.reason.contains(reason) == true, "\(found.map { "\($0)" } ?? "-")")
+    #expect(
+      found?.place == place && found?.reason.contains(reason) == true, "\(found.map { "\($0)" } ?? "-")")
     #expect(!context.hasChanges)
   }
 
@@ -196,7 +208,8 @@ let feed = Schema {
     var mapping = JSONMapping()
     mapping.unknownKeys = .refused
     let found = Self.refusal {
-      _ = try context.importJSON(Self.json(#"[{"id": 1, "labels": [{"wrod": "a"}]}]"#), into: FeedAccount.self, mapping: mapping)
+      _ = try context.importJSON(
+        Self.json(#"[{"id": 1, "labels": [{"wrod": "a"}]}]"#), into: FeedAccount.self, mapping: mapping)
     }
     #expect(found?.place == "[0].labels[0].wrod")
     #expect(found?.reason == #"FeedLabel has no property with the key "wrod"; did you mean "word"?"#)
@@ -236,7 +249,8 @@ let feed = Schema {
     ] {
       var mapping = JSONMapping()
       mapping.dates = dates
-      let sample = try context.importJSON(Self.json(#"{"date": \#(text)}"#), into: Sample.self, mapping: mapping)
+      let sample = try context.importJSON(
+        Self.json(#"{"date": \#(text)}"#), into: Sample.self, mapping: mapping)
       #expect(sample.objects.first?.date == date, "\(text)")
     }
   }
@@ -246,7 +260,8 @@ let feed = Schema {
     let context = temporary.store.makeContext()
     context.undoManager = ContextUndoManager(levels: 10)
     try context.importJSON(
-      Self.json(#"[{"id": 1, "labels": [{"word": "a"}], "posts": [{"text": "x"}]}, {"id": 2}]"#), into: FeedAccount.self)
+      Self.json(#"[{"id": 1, "labels": [{"word": "a"}], "posts": [{"text": "x"}]}, {"id": 2}]"#),
+      into: FeedAccount.self)
     try context.save()
     try context.undo()
     try context.save()
@@ -263,7 +278,8 @@ let feed = Schema {
     let store = try await Store.open(at: url, key: testKey)
     let report = try await store.write { context in
       try context.importJSON(
-        Self.json(#"[{"remoteID": 1, "labels": [{"word": "a"}], "entries": [{"text": "x"}]}]"#), entity: "FeedAccount"
+        Self.json(#"[{"remoteID": 1, "labels": [{"word": "a"}], "entries": [{"text": "x"}]}]"#),
+        entity: "FeedAccount"
       ).report
     }
     #expect(report.counts == Self.report(inserted: 3))
@@ -278,7 +294,9 @@ let feed = Schema {
   @Test func `a read-only context refuses an import`() async throws {
     let temporary = try await TemporaryStore(feed)
     await #expect(throws: StoreError.readOnlyContext) {
-      try await temporary.store.read { _ = try $0.importJSON(Self.json(#"{"id": 1}"#), into: FeedAccount.self) }
+      try await temporary.store.read {
+        _ = try $0.importJSON(Self.json(#"{"id": 1}"#), into: FeedAccount.self)
+      }
     }
   }
 

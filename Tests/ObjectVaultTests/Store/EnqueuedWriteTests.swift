@@ -96,7 +96,11 @@ import Testing
     await #expect {
       _ = try await Self.add("a", to: store)
     } throws: { error in
-      if case StoreError.validation(let failures) = error { failures.map(\.property) == ["name"] } else { false }
+      if case StoreError.validation(let failures) = error {
+        failures.map(\.property) == ["name"]
+      } else {
+        false
+      }
     }
     _ = try await Self.add("c", to: store)
     let before = try Self.committed(shell)
@@ -220,7 +224,9 @@ import Testing
       return (folder, store.url)
     }.value
     // The last connection removes the log when it is closed. Without it, the test does not end.
-    while FileManager.default.fileExists(atPath: url.path + "-wal") { try await Task.sleep(for: .milliseconds(5)) }
+    while FileManager.default.fileExists(atPath: url.path + "-wal") {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     withExtendedLifetime(folder) {}
   }
 
@@ -318,7 +324,8 @@ import Testing
     }
     let history = try await store.history()
     #expect(history.map(\.author) == ["Ann", "Bob"])
-    #expect(history.map { $0.changes.inserted.compactMap { $0.values["title"]?.string } } == [["Ann"], ["Bob"]])
+    #expect(
+      history.map { $0.changes.inserted.compactMap { $0.values["title"]?.string } } == [["Ann"], ["Bob"]])
     #expect(try await store.verify() == [])
     store.close()
   }
@@ -358,7 +365,8 @@ import Testing
         #expect(Set(found) == Set(names) && found.count == names.count, "seed \(seed), step \(number)")
       }
     }
-    #expect(try await Set(store.read { try $0.fetch(Genre.self).values(\.name) }) == Set(names), "seed \(seed)")
+    #expect(
+      try await Set(store.read { try $0.fetch(Genre.self).values(\.name) }) == Set(names), "seed \(seed)")
     #expect(try await store.verify() == [])
     store.close()
     withExtendedLifetime(folder) {}

@@ -77,6 +77,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("log @recorded.store --limit 1", golden: "log-limit"),
     .init("log @recorded.store --since 3 --author Ann", golden: "log-none"),
     .init("log @recorded.store --entity Nte", 64, golden: "log-mistyped"),
+    .init("log @recorded.store --entity Author", golden: "log-unrecorded"),
     .init("log @new.store", 5, golden: "log-without-history"),
     .init("log @recorded.store --purge --newest 1 --yes", golden: "log-purge"),
     .init("log @recorded.store --purge --newest 1", 5, golden: "log-purge-refused"),
