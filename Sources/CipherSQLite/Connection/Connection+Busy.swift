@@ -31,13 +31,13 @@ extension Connection {
       waiting.interruptCountAtStart = waiting.interruptor.count
       waiting.releasesLocks?()
     }
-    if waiting.limits?.isSpent == true { return false }
     if waiting.run?.isCancelled ?? false || waiting.limits?.isStopped() ?? false
       || waiting.interruptor.count != waiting.interruptCountAtStart
     {
       waiting.wasInterrupted = true
       return false
     }
+    if waiting.limits?.isSpent == true { return false }
     let waited = Double(DispatchTime.now().uptimeNanoseconds - waiting.since.uptimeNanoseconds) / 1e9
     let proceeds: Bool
     if let body = hooks.busy {

@@ -18,8 +18,8 @@ extension Connection {
   ///   - path: The new file.
   ///   - key: The copy's key. By default it has this file's key and salt, so that the same passphrase opens
   ///     it; another key costs one derivation. A ``Key/provider(_:)`` must be resolved before the call.
-  ///   - progress: Called every 256 pages with the number of pages copied and in total. If
-  ///     it throws, the backup ends.
+  ///   - progress: Called every 256 pages with the number of pages copied and in total, then repeatedly with
+  ///     the total twice while the copy is compared. If it throws, the backup ends.
   /// - Throws: ``SQLError/emptyKey`` before anything is written; ``SQLError/alreadyExists(file:)``,
   ///   ``SQLError/folderMissing(folder:)``; ``SQLError/uncommittedChanges(file:)`` inside a transaction
   ///   that has written; ``SQLError/leftBeside(file:name:)`` if a log, an index or a journal is next to
@@ -85,11 +85,12 @@ extension Connection {
     try copy.adoptFunctions(of: self)
     let pages = try value("PRAGMA page_count")?.int64 ?? 0
     // Comparing takes longer than copying: `progress` can end it, too.
-    func check() throws { try progress(Int(pages), Int(pages)) }
+    func stopIfRequested() throws { try progress(Int(pages), Int(pages)) }
     let difference =
       try copy.value("PRAGMA page_count")?.int64 == pages
-      ? ContentComparison.difference(between: self, and: copy) { _ in try check() } : "its size differs"
-    try check()
+      ? ContentComparison.difference(between: self, and: copy) { _ in try stopIfRequested() }
+      : "its size differs"
+    try stopIfRequested()
     if let difference {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }

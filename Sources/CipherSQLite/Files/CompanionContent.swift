@@ -7,7 +7,7 @@ enum CompanionContent {
   /// it writes the last byte.
   private static let (newIndexBytes, indexBytes) = (3, 4096)
 
-  /// The first bytes of an index: the version of its format, in the order of the machine's bytes.
+  /// The first bytes of an index: the version of its format, in native byte order.
   private static let indexMagic: [UInt8] = unsafe withUnsafeBytes(of: UInt32(3_007_000)) { unsafe Array($0) }
 
   /// Whether a file may have been written by the engine: it is empty, or its first bytes are those of its
@@ -22,8 +22,9 @@ enum CompanionContent {
         return false
       }
       let file = String(path.dropLast(suffix.count))
-      // An index without a log is not in use. Another one is checked by its size alone: closing a descriptor
-      // of it would drop the locks that this process, also by another library, may have on it.
+      // The content is read only if no connection of this process has the file open, and there is no log.
+      // Otherwise a library in this process may have locks on the index, and closing a descriptor would drop
+      // them: the size must do.
       return OpenFiles.ifUnused(file) { FileStatus(file + "-wal") != nil || begins(path, [indexMagic]) }
         ?? true
     }

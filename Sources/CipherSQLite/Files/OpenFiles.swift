@@ -18,7 +18,8 @@ enum OpenFiles {
     }
   }
 
-  /// Runs `body` if no connection of this process has a file open; none begins to use it meanwhile.
+  /// Runs `body` if no connection of this process has a file open; none begins to use it meanwhile. All
+  /// openings and closings wait for `body`, which must do neither.
   /// - Returns: nil if there is such a connection.
   static func ifUnused<Result>(_ path: String, _ body: () -> Result) -> Result? {
     counts.withLock { $0[path] == nil ? body() : nil }

@@ -6,11 +6,11 @@ extension WriteAheadLog {
     key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
   }
 
-  /// Whether the engine may read the log of a file under `key`. It would apply the pages of a log that
-  /// belongs to another file.
+  /// Whether the log beside a file verifies under `key`. Checked before the first read, because the engine
+  /// applies a log without checking to which file it belongs.
   ///
   /// A change of the key may have begun in the log: the first page is under the old key then, and the last
-  /// one under the new key. Takes one page in nearly all cases.
+  /// one under the new key. Reads one page in nearly all cases.
   static func mayBelong(beside file: DatabasePath, to key: UnlockedKey) -> Bool {
     guard let first = firstPage(beside: file) else { return true }
     if key.with(pageBytes: first.bytes.count).verifies(page: first.bytes, number: first.number) {

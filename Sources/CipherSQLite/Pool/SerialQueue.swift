@@ -15,7 +15,7 @@ final class SerialQueue: Sendable {
   private let thread = Atomic<UInt>(0)
   /// Held during each call. The queue gives the calls their order.
   private let turn = NSLock()
-  /// The number of calls that were made and have not ended.
+  /// The number of calls of `sync` and `async` that have not ended.
   private let calls = Atomic<Int>(0)
 
   init(label: String) { queue = DispatchQueue(label: label) }
@@ -53,7 +53,7 @@ final class SerialQueue: Sendable {
     }
   }
 
-  /// Returns a timer that calls `body` as ``async(_:)`` does. It does not retain the queue's owner.
+  /// Returns a timer that calls `body` as ``async(_:)`` does. The timer does not retain this queue.
   func timer(_ body: @escaping @Sendable () -> Void) -> SerialTimer {
     SerialTimer(on: queue) { [weak self] in self?.inside(body) }
   }

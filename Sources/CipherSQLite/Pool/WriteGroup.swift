@@ -6,7 +6,7 @@ private import Dispatch
 /// The transaction that small writes of a pool share.
 ///
 /// A write that has returned is a member: readers of the pool must see it, and it is lost if the transaction
-/// fails. The variables change on the writer's queue only.
+/// fails. The methods under "On the writer's queue" run inside a call of it; readers wait from any thread.
 package final class WriteGroup: Sendable {
   /// When a group is committed.
   package struct Limits: Sendable, Hashable {
@@ -17,7 +17,7 @@ package final class WriteGroup: Sendable {
     package init(seconds: Double = 1, count: Int = 1000) { (self.seconds, self.count) = (seconds, count) }
   }
 
-  /// Called with whether the group was committed.
+  /// Called when the group has ended; `false` if its writes were lost.
   package typealias Ending = @Sendable (_ isCommitted: Bool) -> Void
 
   private struct State {
@@ -28,7 +28,7 @@ package final class WriteGroup: Sendable {
     var members: [Ending] = []
     /// Wake the readers that wait for the commit.
     var waiters: [DispatchSemaphore] = []
-    /// What was lost, until a write of a later group or a flush has thrown it.
+    /// The lost writes that no call has reported yet.
     var loss: SQLError?
     /// The pool, while a group is begun: its writes are committed also if the pool is released.
     var keeper: ConnectionPool?
@@ -69,10 +69,15 @@ package final class WriteGroup: Sendable {
         timer = known
         return known
       }
-      // NaN is not above 0.
+      // NaN counts as 0.
       timer.start(afterSeconds: limits.seconds > 0 ? min(limits.seconds, 86_400) : 0)
     }
-    let result = try inSavepoint(of: connection, body)
+    let result: Result
+    do { result = try inSavepoint(of: connection, body) } catch {
+      // An empty group would keep the lock of the file for nothing.
+      if state.withLock({ $0.members.isEmpty }) { try? end() }
+      throw error
+    }
     let count = state.withLock { state in
       state.members.append(ending)
       return state.members.count
@@ -84,8 +89,8 @@ package final class WriteGroup: Sendable {
     return result
   }
 
-  /// Whether one more write joins a group that is begun, and does not end it: neither waits for a lock nor
-  /// for the disk.
+  /// Whether one more write joins a group that is begun and does not end it, so that it neither begins a
+  /// transaction nor commits one.
   var hasRoom: Bool { state.withLock { $0.isBegun && $0.members.count + 1 < limits.count } }
 
   /// Runs the body of a write. If it fails, its changes are undone and the other members stay; if they cannot
@@ -106,7 +111,7 @@ package final class WriteGroup: Sendable {
       return result
     } catch {
       do { try undo(on: connection) } catch let failure {
-        lose(connection, because: connection.hasLostTransaction ? error : failure)
+        lose(connection, because: connection.hasLostTransaction ? error as? SQLError ?? failure : failure)
       }
       throw error
     }
@@ -165,7 +170,7 @@ package final class WriteGroup: Sendable {
     withExtendedLifetime(keeper) {}
   }
 
-  /// Throws once what was lost.
+  /// Throws the recorded loss, and clears it.
   func throwLoss() throws {
     let loss = state.withLock { state in
       defer { state.loss = nil }
@@ -212,7 +217,7 @@ extension ConnectionPool {
     _ body: @escaping @Sendable (Connection) throws -> Result, ending: @escaping WriteGroup.Ending
   ) async throws -> Result {
     try Task.checkCancellation()
-    // Two changes of the thread would take longer than a small write.
+    // Switching to the queue and back takes longer than a small write.
     let result = try writerQueue.ifFree { group.hasRoom ? try join(body, ending) : nil }
     if let result { return result }
     return try await CancellableRun.perform(by: writerQueue.async) { [self] running in

@@ -50,7 +50,7 @@ extension ObjectContext {
       if let history = effect.history { written.history = history }
       return effect.count
     case .pooled(let pool):
-      return try pool.withWriter { connection in
+      let count = try pool.withWriter { connection in
         let effect = try connection.transaction(.immediate) {
           try core.beginWriting(connection)
           let effect = try change(connection, records)
@@ -62,6 +62,8 @@ extension ObjectContext {
         if effect.count > 0 { publish(effect.record) }
         return effect.count
       }
+      renewPin()
+      return count
     }
   }
 

@@ -42,3 +42,13 @@ extension ObjectContext {
     }
   }
 }
+
+extension ObjectContext {
+  /// Inserts an object of an entity.
+  func insert(
+    _ entity: EntityMapping, _ configure: (ManagedObject) throws -> Void
+  ) throws -> ManagedObject {
+    if core.classes.isDynamic { return try insert(entity: entity.name) { try configure($0) } }
+    return try insert(core.classes.type(of: entity)) { try configure($0) }
+  }
+}

@@ -1,4 +1,4 @@
-// Reads of one state of the store, until told otherwise.
+// Pinning: all reads of a context see one state of the store.
 
 internal import CipherSQLite
 
@@ -19,14 +19,16 @@ extension ObjectContext {
   /// needed, so that they belong to the state, too. With ``automaticallyMergesChanges``, commits of others
   /// wait until the context is unpinned. A second call moves the context to the state that is then present.
   ///
-  /// A save works as without it: it is checked against the last commit, so that the newer change of another
-  /// writer is a conflict. A save of this context, a bulk change and ``execute(_:)`` move it to the state
-  /// after them. ``rollback()`` and ``refreshAll()`` do not.
+  /// A save is checked against the last commit, as in a context that is not pinned, so that the newer change
+  /// of another writer is a conflict. A save of this context, a bulk change and ``execute(_:)`` move it to
+  /// the state after them. ``rollback()`` and ``refreshAll()`` do not.
   ///
   /// Uses one more connection, which opens in under a millisecond. The log cannot be restarted while it
   /// exists and grows with each commit, and a change of the key waits for it until the busy timeout: unpin
   /// soon. In ``Store/read(_:)`` and ``Store/write(_:)``, which are one state anyway, the call does nothing.
-  /// - Throws: `SQLError.closed`, and other errors of opening a connection; the context is then as before.
+  /// If the new state cannot be opened after a save, the context is not pinned any more: see ``isPinned``.
+  /// - Throws: `SQLError.closed`, and other errors of opening a connection;
+  ///   ``StoreError/storeMigratedElsewhere(file:)``. The context is then as before.
   public func pin() throws {
     guard case .pooled(let pool) = access else { return }
     let new = try pool.snapshot()
@@ -56,6 +58,7 @@ extension ObjectContext {
     let new = try? pool.snapshot()
     pinned?.close()
     pinned = new
+    forgetCleanRows()
   }
 
   /// Runs `body` with a connection of the pool, or with that of the pinned state.

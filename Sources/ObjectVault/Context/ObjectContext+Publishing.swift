@@ -15,7 +15,6 @@ extension ObjectContext {
   /// Notifies the listeners of a commit. Called before the next one. nil stands for the changes of a
   /// commit that was not recorded.
   func publish(_ collector: ChangeCollector?) {
-    renewPin()
     guard let collector else {
       return core.feed.skip(except: merging?.queue, isPartOfGroup: sharesTransaction)
     }

@@ -123,6 +123,7 @@ extension ObjectContext {
       }
       return result
     case .pooled(let pool):
+      defer { renewPin() }
       return try pool.withWriter { connection in
         let (result, changed) = try naming(sql) {
           try connection.transaction(.immediate) {

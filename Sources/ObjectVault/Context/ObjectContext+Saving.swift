@@ -116,6 +116,7 @@ extension ObjectContext {
         publish(writer.record)
         return writer.plan
       }
+      renewPin()
       undoes?.didSave()
       didSaveMetadata(isLast: isLast)
       callHooksAfterSave(plan)
@@ -136,6 +137,7 @@ extension ObjectContext {
         }
         core.reservedIDs.commit()
       }
+      renewPin()
     }
     didSaveMetadata(isLast: isLast)
   }
@@ -170,7 +172,8 @@ extension ObjectContext {
     let writer = SaveWriter(
       try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records,
       history: try recorder(on: connection))
-    // In a shared transaction, a rollback of this save would leave a reservation that the file does not have.
+    // In a shared transaction the last save must not reserve ids: if this write is rolled back to its
+    // savepoint, memory would have a reservation that the file lacks.
     try writer.write(reservedIDs: reservedIDs, isLast: isLast && !sharesTransaction)
     try pendingMetadata.write(on: connection)
     return writer

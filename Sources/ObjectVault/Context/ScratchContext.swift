@@ -14,10 +14,10 @@ extension ObjectContext {
   /// try context.save()
   /// ```
   ///
-  /// A scratch context fetches, inserts, changes and deletes as any other one, and validates with
-  /// ``ManagedObject/validationFailures()``. It does not save: ``save()`` and other calls that write throw
-  /// ``StoreError/scratchNotSaved``. Its objects are its own: a new object of this context is
-  /// ``counterpart(of:)`` there. Changes that are made in this context later are not visible in it.
+  /// A scratch context fetches, inserts, changes and deletes as any other one. It does not save: ``save()``
+  /// and other calls that write throw ``StoreError/scratchNotSaved``. Its objects are its own: a new object
+  /// of this context is ``counterpart(of:)`` there. Changes that are made in this context later are not
+  /// visible in it.
   ///
   /// Takes time in proportion to the pending changes, and reads the rows of the changed objects.
   /// - Returns: The context.
@@ -119,7 +119,6 @@ private struct ChangeTransfer {
       return false
     }
     let links = source.pending.links.values.filter(\.isLive)
-    // Values that a setter has refused are refused by the save, here as there.
     var conflicts: [Conflict] = []
     for object in updated + deleted {
       guard let conflict = try find(object), checksVersions else { continue }
@@ -138,7 +137,7 @@ private struct ChangeTransfer {
       let present = Set(inserted.map { ObjectIdentifier($0) })
       let originals = source.scratchOrigin?.originals.values.map { $0 } ?? []
       let gone = originals.filter { !present.contains(ObjectIdentifier($0.copy)) }
-      for object in inserted + updated { try setAttributes(of: object) }
+      for object in inserted + updated { setAttributes(of: object) }
       for object in inserted + updated { setToOnes(of: object) }
       for link in links { set(link) }
       revertLinks(keeping: links)
@@ -169,7 +168,7 @@ private struct ChangeTransfer {
     }
     guard isUsable(found) else { throw StoreError.objectGone(entity: entity.name, rowID: object.rowID) }
     counterparts[ObjectIdentifier(object)] = found
-    // The save of an older row with changes reports the conflict.
+    // No conflict here: the row with changes in the destination is older, and its save reports that.
     let isOlder = found.overlay != nil && found.rowVersion < object.rowVersion
     guard object.hasRow, found.rowVersion != object.rowVersion, !isOlder else { return nil }
     let changed = entity.storedSlots.filter { object.overlay?.changed.contains($0) == true }
@@ -182,7 +181,7 @@ private struct ChangeTransfer {
     counterparts[ObjectIdentifier(object)]
   }
 
-  private func setAttributes(of object: ManagedObject) throws {
+  private func setAttributes(of object: ManagedObject) {
     guard let entity = object.entity, let other = counterpart(object), let overlay = object.overlay else {
       return
     }

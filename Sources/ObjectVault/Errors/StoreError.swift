@@ -89,10 +89,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case undoRefused(reason: String, conflicts: [Conflict])
   /// The context may only read.
   case readOnlyContext
-  /// A scratch context was to write, or one was to be made inside of a read or a write: see
-  /// ``ObjectContext/makeScratch()``.
+  /// The call is not available: a scratch context does not write, and ``ObjectContext/makeScratch()`` is not
+  /// available inside of a read or a write.
   case scratchNotSaved
-  /// The changes of a context were to be taken over by a context that it was not made of.
+  /// ``ObjectContext/takeChanges(of:)`` was called on another context than the one that made the scratch
+  /// context.
   case scratchOfAnother
   /// A predicate cannot be parsed or run.
   case predicate(PredicateError)

@@ -49,7 +49,7 @@ enum DecodedTarget: DecodableWithConfiguration {
     guard let identity = try reading.identity(of: entity) else {
       throw StoreError.jsonRefused(
         place: place,
-        reason: "an object of \(entity.name) is needed, and the JSON value is none. \(entity.name) has no "
+        reason: "an object of \(entity.name) is needed, and the JSON value is not one. \(entity.name) has no "
           + "unique attribute that the value could be")
     }
     let value = try DecodedValue(
@@ -68,7 +68,7 @@ struct DecodedObjects: DecodableWithConfiguration {
       if case .object(let object) = target { return object }
       throw StoreError.jsonRefused(
         place: place,
-        reason: "an object of \(configuration.entity.name) is needed, and the JSON value is none")
+        reason: "an object of \(configuration.entity.name) is needed, and the JSON value is not one")
     }
     guard var list = try? decoder.unkeyedContainer() else {
       objects = [try object(DecodedTarget(from: decoder, configuration: configuration), "")]
@@ -162,7 +162,7 @@ final class JSONReading {
     guard var list = try? container.nestedUnkeyedContainer(forKey: key) else {
       throw StoreError.jsonRefused(
         place: (container.codingPath + [key]).shownJSONPath,
-        reason: "an array of objects of \(expected.entity.name) is needed, and the JSON value is none")
+        reason: "an array of objects of \(expected.entity.name) is needed, and the JSON value is not one")
     }
     var members: [DecodedTarget] = []
     while !list.isAtEnd {

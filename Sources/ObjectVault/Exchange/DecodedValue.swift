@@ -28,10 +28,10 @@ struct DecodedValue: DecodableWithConfiguration {
       throw refusal("cannot be stored: \(error)")
     } catch {
       // Foundation throws errors of its own for some numbers.
-      throw refusal("has the type \(type.rawValue), which the JSON value is not")
+      throw refusal("needs a value of type \(type.rawValue)")
     }
     if !stored.isNull, let reader = info.reader, !reader.reads(stored) {
-      throw refusal("has no such value in its Swift type")
+      throw refusal("has a value that its Swift type cannot represent")
     }
   }
 

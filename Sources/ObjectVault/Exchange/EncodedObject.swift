@@ -23,6 +23,8 @@ public struct EncodedObject: Encodable, Sendable {
   let members: [(key: String, value: Value)]
 
   /// Encodes the object as a keyed container.
+  /// - Throws: `EncodingError.invalidValue` for a date outside the years 1 to 9999 in ISO 8601; what the
+  ///   encoder throws, as `JSONEncoder` does for infinite numbers.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: JSONKey.self)
     for (key, value) in members {

@@ -2,7 +2,7 @@
 
 internal import Foundation
 
-/// A JSON value. Numbers stay exact.
+/// A JSON value. Numbers keep up to 38 digits.
 enum JSONContent: Codable, Sendable {
   case null
   case bool(Bool)

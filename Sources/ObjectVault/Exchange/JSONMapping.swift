@@ -12,7 +12,7 @@ public import CipherSQLite
 /// try context.importJSON(json, into: User.self, mapping: mapping)
 /// ```
 ///
-/// A key of its own is an option of the property: `@Attribute(.key("handle")) var screenName: String`.
+/// To give one property another key, use its option: `@Attribute(.key("handle")) var screenName: String`.
 public struct JSONMapping: Sendable {
   /// The keys of properties without the option ``AttributeOption/key(_:)``.
   public enum Names: Sendable, Hashable {

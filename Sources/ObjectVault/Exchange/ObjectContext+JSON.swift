@@ -25,9 +25,9 @@ extension ObjectContext {
   ///
   /// The JSON is decoded, and all objects that it names are found, before anything changes. The changes are
   /// pending until the save: validation, hooks, undo (as one group) and observers work as for changes of
-  /// single objects. Takes one query for 500 objects of an entity, one for each to-many of found objects, and
-  /// memory for the JSON and its objects. The JSON may have 512 levels. Of two equal keys in one object, one
-  /// counts; a number may have 38 digits.
+  /// single objects. Takes one query for each 500 objects of an entity, one for each to-many of found
+  /// objects, and memory for the JSON and its objects. The JSON may have 512 levels. If an object has the
+  /// same key twice, one of the two values is used; a number may have 38 digits.
   /// - Parameters:
   ///   - json: The JSON, in UTF-8.
   ///   - type: The class of the objects of the topmost level. An object of a subclass is found as well.
@@ -38,7 +38,10 @@ extension ObjectContext {
   ///   ``StoreError/notUnique(entity:properties:keys:)`` for ``JSONMapping/identities``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` for two properties with one key;
   ///   ``StoreError/objectGone(entity:rowID:)`` for a row that was deleted meanwhile;
-  ///   ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``; ``SQLError``.
+  ///   ``StoreError/unknownEntity(name:)``, ``StoreError/readOnlyContext``;
+  ///   ``StoreError/noEntity(name:similar:)`` and ``StoreError/noProperty(entity:property:similar:)`` for
+  ///   ``JSONMapping/identities``. After a ``SQLError``, or a `CancellationError` in a write, some changes
+  ///   may be pending; after all others none is.
   @discardableResult
   public func importJSON<Object: ManagedObject>(
     _ json: Data, into type: Object.Type, mapping: JSONMapping = JSONMapping()
@@ -85,19 +88,11 @@ extension ObjectContext {
     }
   }
 
-  /// Returns where the syntax of JSON is wrong: the decoder does not tell.
+  /// Returns where the syntax of JSON is wrong: the decoder does not report it.
   private static func syntaxError(of json: Data) -> String? {
     do { _ = try JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed) } catch {
       return (error as NSError).userInfo["NSDebugDescription"] as? String
     }
     return nil
-  }
-
-  /// Inserts an object of an entity.
-  func insert(
-    _ entity: EntityMapping, _ configure: (ManagedObject) throws -> Void
-  ) throws -> ManagedObject {
-    if core.classes.isDynamic { return try insert(entity: entity.name) { try configure($0) } }
-    return try insert(core.classes.type(of: entity)) { try configure($0) }
   }
 }

@@ -163,7 +163,11 @@ struct ObjectImport {
         owners[ObjectIdentifier(relationship), default: (relationship, [])].objects.append(object)
       }
     }
-    for (relationship, objects) in owners.values { try context.prefetch(relationship, of: objects) }
+    for (relationship, objects) in owners.values {
+      try context.prefetch(relationship, of: objects)
+      // A read that fails is thrown here, before anything changes.
+      for object in objects { try object.loadMembers(relationship.slot) }
+    }
   }
 
   // MARK: Objects

@@ -22,9 +22,9 @@ extension Store {
   /// other processes learn of the changes by the commit.
   ///
   /// The transaction is committed ``Configuration/enqueueInterval`` seconds after its first write, after
-  /// ``Configuration/enqueueLimit`` writes, by ``flush()`` and by ``close()``. **If the process ends before,
-  /// all writes of the open transaction are lost, and never a part of them.** Call ``flush()`` where that
-  /// matters. Until the commit, other processes cannot write to the store.
+  /// ``Configuration/enqueueLimit`` writes, by ``flush()`` and by ``close()``. **If the process ends before
+  /// the commit, all writes of the open transaction are lost, and never a part of them.** Call ``flush()``
+  /// where that matters. Until the commit, other processes cannot write to the store.
   ///
   /// An error of `body` undoes the changes of this call alone. If the common transaction fails, as on a full
   /// disk, the writes that had returned are lost, and the next ``flush()`` or `enqueue` throws
@@ -61,7 +61,7 @@ extension Store {
   }
 
   /// Commits the writes of ``enqueue(_:)``. Returns when they are in the file; without such writes, after the
-  /// running write.
+  /// running write. Works after ``close()``, too. Cancelling the task has no effect.
   /// - Throws: `SQLError.sharedWritesLost`, once for all enqueued writes that were lost since it was last
   ///   thrown by this call or by ``enqueue(_:)``.
   public func flush() async throws { try await pool.flush() }

@@ -65,10 +65,11 @@ public final class Store: Sendable {
     /// another process. Default `true`. With `false`, call ``Store/updateStatistics()`` at a time of your
     /// choice: without statistics a fetch may use an index that finds nearly all rows.
     public var keepsStatistics = true
-    /// How many seconds after its first write the transaction of ``Store/enqueue(_:)`` is committed. Default
-    /// 1.
+    /// How many seconds after its first write the transaction of ``Store/enqueue(_:)`` is committed: at most
+    /// a day; with 0 or less, as soon as the writer is free. Default 1.
     public var enqueueInterval: Double = 1
-    /// After how many writes the transaction of ``Store/enqueue(_:)`` is committed. Default 1,000.
+    /// After how many writes the transaction of ``Store/enqueue(_:)`` is committed; with 1 or less,
+    /// after each. Default 1,000.
     public var enqueueLimit = 1000
     /// Receives each statement that the store runs, with its duration and its number of rows. Default nil.
     public var trace: StatementTrace?

@@ -96,8 +96,10 @@ import Testing
     try context.save()
     #expect(context.isPinned)
     #expect(try Self.names(context) == ["Ann", "Bob", "Cora"])
-    context.refresh(all[0])
     #expect(all[0].age == 50)
+    try context.metadata.set("seen", to: 1)
+    try context.save()
+    #expect(try context.metadata.value("seen", as: Int.self) == 1)
     // A bulk change and SQL move it, too.
     try context.fetch(Author.self).where("name == 'Bob'").delete()
     #expect(try Self.names(context) == ["Ann", "Cora"])

@@ -189,7 +189,7 @@ let feed = Schema {
     (#"[{"id": 1, "posts": [null]}]"#, "[0].posts[0]", "is null"),
     (#"[5]"#, "[0]", "an object of FeedAccount is needed"), (#"5"#, "", "an object of FeedAccount is needed"),
     (#"[{"id": 1, "#, "", "it cannot be read as JSON"), ("", "", "it cannot be read as JSON"),
-    (#"[{"id": {"a": 1}}]"#, "[0].id", "FeedAccount.remoteID has the type int"),
+    (#"[{"id": {"a": 1}}]"#, "[0].id", "FeedAccount.remoteID needs a value of type int"),
   ])
   func `what cannot be imported is refused with its place`(_ text: String, _ place: String, _ reason: String)
     async throws
