@@ -122,8 +122,8 @@ package final class WriteGroup: Sendable {
     try connection.releaseSavepoint(Self.savepoint)
   }
 
-  /// Commits the group, if one is begun. Inside of a body, which closes the pool then, the changes of that
-  /// body are undone before.
+  /// Commits the group, if one is begun. If the body of a write closes the pool, the changes of that body are
+  /// undone first.
   /// - Throws: ``SQLError/sharedWritesLost(file:count:reason:)`` if the commit fails. It is also kept for the
   ///   next write of a group and for a flush.
   func end() throws {
@@ -218,23 +218,19 @@ extension ConnectionPool {
   ) async throws -> Result {
     try Task.checkCancellation()
     // Switching to the queue and back takes longer than a small write.
-    let result = try writerQueue.ifFree { group.hasRoom ? try join(body, ending) : nil }
+    let result = try writerQueue.ifFree { group.hasRoom ? try join(body, ending: ending) : nil }
     if let result { return result }
     return try await CancellableRun.perform(by: writerQueue.async) { [self] running in
       try running.check()
-      return try join(body, ending)
+      return try join(body, ending: ending)
     }
   }
 
   private func join<Result>(
-    _ body: (Connection) throws -> Result, _ ending: @escaping WriteGroup.Ending
+    _ body: (Connection) throws -> Result, ending: @escaping WriteGroup.Ending
   ) throws -> Result {
     let connection = try openWriterInGroup()
-    return try group.join(on: connection, of: self) {
-      try body(connection)
-    } ending: {
-      ending($0)
-    }
+    return try group.join(on: connection, of: self, { try body(connection) }, ending: ending)
   }
 
   /// Commits the writes that share a transaction.

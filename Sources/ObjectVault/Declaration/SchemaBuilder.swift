@@ -165,21 +165,29 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
 
   func checks(of property: String) -> [CheckRule] { checks[property] ?? [] }
   func formerName(of property: String) -> String? {
-    switch declaration(of: property)?.kind {
-    case .attribute(_, _, _, let options)?:
-      options.lazy.compactMap { if case .renamed(let name) = $0 { name } else { nil } }.first
-    case .relationship(_, _, let options, _, _)?:
-      options.lazy.compactMap { if case .renamed(let name) = $0 { name } else { nil } }.first
-    case nil: nil
+    option(of: property) {
+      if case .renamed(let name) = $0 { name } else { nil }
+    } inRelationship: {
+      if case .renamed(let name) = $0 { name } else { nil }
     }
   }
 
   func key(of property: String) -> String? {
+    option(of: property) {
+      if case .key(let key) = $0 { key } else { nil }
+    } inRelationship: {
+      if case .key(let key) = $0 { key } else { nil }
+    }
+  }
+
+  /// Returns the text of the first option of a property that has one.
+  private func option(
+    of property: String, inAttribute: (AttributeOption) -> String?,
+    inRelationship: (RelationshipOption) -> String?
+  ) -> String? {
     switch declaration(of: property)?.kind {
-    case .attribute(_, _, _, let options)?:
-      options.lazy.compactMap { if case .key(let key) = $0 { key } else { nil } }.first
-    case .relationship(_, _, let options, _, _)?:
-      options.lazy.compactMap { if case .key(let key) = $0 { key } else { nil } }.first
+    case .attribute(_, _, _, let options)?: options.lazy.compactMap(inAttribute).first
+    case .relationship(_, _, let options, _, _)?: options.lazy.compactMap(inRelationship).first
     case nil: nil
     }
   }
