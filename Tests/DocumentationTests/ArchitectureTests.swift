@@ -17,7 +17,7 @@ import Testing
     "Microblog": ["ObjectVault"],
     "vault-demo": ["ObjectVault", "CipherSQLite", "Migrations", "Microblog"],
   ]
-  static let system: Set<String> = ["Foundation", "Dispatch", "Synchronization"]
+  static let system: Set<String> = ["Foundation", "Dispatch", "Observation", "Synchronization"]
 
   static func sources(_ target: String) throws -> [(path: String, text: String)] {
     let folder = packageRoot.appendingPathComponent("Sources/\(target)")

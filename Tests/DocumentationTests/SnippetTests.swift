@@ -26,6 +26,7 @@ import Testing
       #"""
       import Foundation
       import ObjectVault
+      import Observation
       final class User: ManagedObject {
         @Attribute(.unique) var name: String
         @Attribute var screenName: String = ""

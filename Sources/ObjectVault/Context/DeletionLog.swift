@@ -13,7 +13,11 @@ final class DeletionLog {
   /// and not lower, because a set that has missed more deletions is rebuilt.
   private static let capacity = 1024
 
+  /// Those who observe the members of relationships; nil if observers are not notified.
+  var observers: ContextObservers?
+
   func append(_ object: ManagedObject) {
+    if let table = object.entity?.root.index { observers?.didDelete(in: table) }
     if objects.count == Self.capacity { objects.removeFirst(Self.capacity / 2) }
     objects.append(object)
     count += 1
@@ -21,6 +25,7 @@ final class DeletionLog {
 
   /// Empties the log, because deletions were undone: every set is rebuilt.
   func restart() {
+    observers?.didRestoreDeleted()
     objects = []
     count += 1
   }

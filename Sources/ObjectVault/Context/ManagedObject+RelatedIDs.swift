@@ -7,8 +7,7 @@ extension Persistable where Self: ManagedObject {
   /// - Parameter path: The to-many.
   /// - Returns: `false` for a new object, and for one of no context.
   public func hasFault<Members: RelatedMembers>(for path: KeyPath<Self, Members>) -> Bool {
-    guard let relationship = knownRelationship(path) else { return false }
-    return state != .inserted && toMany[relationship.slot]?.isWhole != true
+    knownRelationship(path).map(hasFault) ?? false
   }
 
   /// Whether the object of a to-one has a row that has not been read, so that reading its first property
@@ -16,13 +15,7 @@ extension Persistable where Self: ManagedObject {
   /// - Parameter path: The to-one.
   /// - Returns: `false` for nil, and for an object of no context.
   public func hasFault<Target: ManagedObject>(for path: KeyPath<Self, Target?>) -> Bool {
-    guard let context, let relationship = knownRelationship(path) else { return false }
-    guard !relationship.hasMembers else {
-      return state != .inserted && toMany[relationship.slot]?.isWhole != true
-    }
-    if state == .fault { return true }
-    guard case .integer(let id)? = storedValue(relationship.slot) else { return false }
-    return context.maps[relationship.destination.index].find(id).map(\.isFault) ?? true
+    knownRelationship(path).map(hasFault) ?? false
   }
 
   /// Returns the ids of the members of a to-many without reading their rows. Pending changes count.
@@ -40,32 +33,74 @@ extension Persistable where Self: ManagedObject {
   public func objectIDs<Members: RelatedMembers>(
     for path: KeyPath<Self, Members>
   ) throws -> [ObjectID<Members.Member>] {
-    let name = try (path as PartialKeyPath<Self>).propertyNames.shownPath
-    if state == .invalid, !isDraft { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    guard let context, let relationship = relationship(named: name) else {
-      throw StoreError.noContext(entity: nameOfEntity, property: name)
-    }
-    if relationship.isOrdered {
-      if state != .inserted { try loadMembers(relationship.slot) }
-      return self[keyPath: path].related.map(\.id)
-    }
-    return try context.memberIDs(of: self, relationship).map { id in
-      ObjectID(rowID: id, of: context.mark(of: id))
+    try relatedIDs(named: (path as PartialKeyPath<Self>).propertyNames.shownPath).map {
+      ObjectID(rowID: $0.rowID, of: $0.store)
     }
   }
 
   /// Returns the relationship of a key path; nil for an object of no context. An invalid key path is an
   /// error that ``ObjectContext/faultErrors`` gets.
   private func knownRelationship(_ path: PartialKeyPath<Self>) -> RelationshipMapping? {
-    do { return relationship(named: try path.propertyNames.shownPath) } catch {
+    guard context != nil else { return nil }
+    do { return try relationship(named: try path.propertyNames.shownPath) } catch {
       context?.note(error)
       return nil
     }
   }
 
-  private func relationship(named name: String) -> RelationshipMapping? {
-    guard context != nil, let entity else { return nil }
-    return entity.slot(named: name).flatMap { entity.slots[$0].relationship }
+}
+
+extension ManagedObject {
+  /// Whether a relationship has not been read, so that its use reads the file: as `hasFault(for:)` with the
+  /// key path of a class.
+  /// - Parameter name: The name of the relationship.
+  /// - Returns: `false` for a new object.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for an attribute;
+  ///   ``StoreError/noContext(entity:property:)``.
+  public func hasFault(forName name: String) throws -> Bool { hasFault(try relationship(named: name)) }
+
+  /// Returns the ids of the objects that a relationship refers to, without reading their rows: as
+  /// `objectIDs(for:)` with the key path of a class.
+  /// - Parameter name: The name of the relationship.
+  /// - Returns: The ids: of a to-one at most one, of an ordered to-many in its order, otherwise the saved
+  ///   ones by their numbers and then the new ones.
+  /// - Throws: As ``hasFault(forName:)``; ``StoreError/objectGone(entity:rowID:)``; ``SQLError``.
+  public func objectIDs(forName name: String) throws -> [DynamicID] { try relatedIDs(named: name) }
+
+  fileprivate final func hasFault(_ relationship: RelationshipMapping) -> Bool {
+    guard let context else { return false }
+    guard !relationship.hasMembers else {
+      return state != .inserted && toMany[relationship.slot]?.isWhole != true
+    }
+    if state == .fault { return true }
+    guard case .integer(let id)? = storedValue(relationship.slot) else { return false }
+    return context.maps[relationship.destination.index].find(id).map(\.isFault) ?? true
+  }
+
+  fileprivate final func relatedIDs(named name: String) throws -> [DynamicID] {
+    if state == .invalid, !isDraft { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
+    guard let context else { throw StoreError.noContext(entity: nameOfEntity, property: name) }
+    let relationship = try relationship(named: name)
+    if isTracked { noteReadOfMembers(relationship.slot) }
+    let rows: [Int64]
+    if !relationship.isToMany {
+      rows = try relatedObject(name).map { [$0.visibleRowID] } ?? []
+    } else if relationship.isOrdered {
+      if state != .inserted { try loadMembers(relationship.slot) }
+      rows = relatedList(relationship.slot).map(\.visibleRowID)
+    } else {
+      rows = try context.memberIDs(of: self, relationship)
+    }
+    return rows.map { DynamicID(entity: relationship.destination.name, rowID: $0, of: context.mark(of: $0)) }
+  }
+
+  fileprivate final func relationship(named name: String) throws(StoreError) -> RelationshipMapping {
+    let slot = try slot(name)
+    guard let relationship = origin?.slots[slot].relationship else {
+      throw misused(name, reason: "is an attribute, and not a relationship")
+    }
+    return relationship
   }
 }
 
@@ -92,6 +127,6 @@ extension ObjectContext {
 
   /// Saved ids come first, by their numbers; then new ones, which descend.
   private func sorted(_ ids: some Sequence<Int64>) -> [Int64] {
-    ids.sorted { ($0 < 0 ? 1 : 0, $0.magnitude) < ($1 < 0 ? 1 : 0, $1.magnitude) }
+    ids.sorted { $0.isOlderRowID(than: $1) }
   }
 }

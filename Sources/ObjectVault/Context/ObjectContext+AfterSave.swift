@@ -5,6 +5,12 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Updates the objects in memory to the rows that a save has written.
   func adopt(_ plan: SavePlan) {
+    if let observers {
+      for object in insertedObjects + updatedObjects {
+        // A to-one may get the final id of its target.
+        observers.didChange(object, isOnlyState: object.entity?.hasToOne != true)
+      }
+    }
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
     adoptRows(plan)

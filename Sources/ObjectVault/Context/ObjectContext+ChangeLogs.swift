@@ -75,9 +75,9 @@ extension ObjectContext {
     for object in insertedObjects + updatedObjects { object.overlay?.isObserved = recordsChanges }
   }
 
-  /// Whether changes of objects are recorded: for an undo manager or for consumers of
-  /// ``objectsDidChange``.
-  var recordsChanges: Bool { undoes != nil || !changeLogs.isEmpty }
+  /// Whether changes of objects are recorded: for an undo manager, for consumers of ``objectsDidChange``, or
+  /// for observers.
+  var recordsChanges: Bool { undoes != nil || !changeLogs.isEmpty || observers != nil }
 
   /// Calls `body` with each log that has a consumer.
   @inline(__always) func tellLogs(_ body: (ContextChangeLog) -> Void) {
@@ -94,11 +94,19 @@ extension ObjectContext {
 
   /// Notes that a property of an object is about to change.
   func tellChange(of object: ManagedObject, _ slot: Int) {
+    observers?.willChange(object, slot)
     tellLogs { log in
       if let entity = object.entity { log.didChange(object, entity.slots[slot].name) }
     }
   }
 
-  func didLoseRow(of object: ManagedObject) { tellLogs { $0.didDelete(object) } }
-  func didRefresh(_ object: ManagedObject) { tellLogs { $0.didRefresh(object) } }
+  func didLoseRow(of object: ManagedObject) {
+    observers?.didChange(object)
+    tellLogs { $0.didDelete(object) }
+  }
+
+  func didRefresh(_ object: ManagedObject) {
+    observers?.didChange(object)
+    tellLogs { $0.didRefresh(object) }
+  }
 }

@@ -64,9 +64,11 @@ extension ObjectContext {
     if isFirst, object.isRegistered { pending.didChangeAgain() }
     hookRun?.didChange(object)
     undoes?.didChange()
-    guard object.state == .loaded, !object.isRegistered else { return }
-    object.isRegistered = true
-    pending.didChange(object)
+    if object.state == .loaded, !object.isRegistered {
+      object.isRegistered = true
+      pending.didChange(object)
+    }
+    if observers != nil { deliverToObservers() }
   }
 
   /// The indexes of the entities whose rows a save may change: those of changed objects, and those that
@@ -155,7 +157,11 @@ extension ObjectContext {
   }
 
   func discard(_ object: ManagedObject) {
-    if object.state != .deleted, object.state != .invalid { didLoseRow(of: object) }
+    if object.state != .deleted, object.state != .invalid {
+      didLoseRow(of: object)
+    } else {
+      observers?.didChange(object)
+    }
     object.leaveMap()
     object.map = nil
     object.state = .invalid

@@ -27,7 +27,8 @@ struct ConflictingObject {
     let kind: MergeConflict.Kind =
       stored == nil ? .deletedElsewhere : object.state == .deleted ? .deletedHere : .changed
     return MergeConflict(
-      kind: kind, id: DynamicID(entity: entity.name, rowID: object.rowID), base: base, mine: mine,
+      kind: kind, id: DynamicID(entity: entity.name, rowID: object.rowID, of: object.mark(of: object.rowID)),
+      base: base, mine: mine,
       theirs: theirs)
   }
 
@@ -79,11 +80,13 @@ extension ObjectContext {
     guard let entity = core.mapping.entity(named: conflict.id.entity),
       let object = maps[entity.index].find(conflict.id.rowID), object.isPending, object.state != .inserted
     else { return }
-    for found in try withLastCommit({ try conflictingObjects([object], on: $0) }) {
-      var changes = Rebasing()
-      try rebase(found, keeping: resolution, recording: &changes)
+    try notifyingObservers {
+      for found in try withLastCommit({ try conflictingObjects([object], on: $0) }) {
+        var changes = Rebasing()
+        try rebase(found, keeping: resolution, recording: &changes)
+      }
+      changePending { $0.dropKept() }
     }
-    changePending { $0.dropKept() }
   }
 
   /// Returns those of some changed and deleted objects whose rows have changed since they were fetched.

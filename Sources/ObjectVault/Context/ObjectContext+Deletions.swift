@@ -20,10 +20,12 @@ extension ObjectContext {
       return
     }
     guard acceptsChanges else { return }
-    undoable {
-      guard object.state == .inserted else { return remove(object) }
-      let deletions = NewDeletions([object], denied: deniedDeletions)
-      if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
+    notifyingObservers {
+      undoable {
+        guard object.state == .inserted else { return remove(object) }
+        let deletions = NewDeletions([object], denied: deniedDeletions)
+        if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
+      }
     }
   }
 

@@ -17,7 +17,6 @@ extension ObjectContext {
   /// relationship has what it was set to, and its inverse is not set. A class may have initializers of its
   /// own, which call `self.init()`: `convenience init(name: String)`. Objects that refer to each other and
   /// are never inserted keep each other alive. The members of a `Set` get their ids in no particular order.
-  /// Access by name (`object["name"]`) begins with the insertion.
   ///
   /// It cannot throw. The error is in ``faultErrors`` for an object of another context, for a deleted one,
   /// and for one whose class is not in the schema. The same applies to a class that inherits from another

@@ -30,13 +30,11 @@ extension ObjectContext {
   /// - Returns: The object; nil when there is neither such a row nor such a new object, or when the
   ///   object is deleted.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``,
-  ///   ``StoreError/openedWithClasses(entity:)``; ``SQLError``.
+  ///   ``StoreError/temporaryID(entity:)``, ``StoreError/openedWithClasses(entity:)``; ``SQLError``.
   public func existing(_ id: DynamicID) throws -> DynamicObject? {
     let entity = try core.entity(named: id.entity)
     // Safe: in a store without classes all objects are dynamic objects.
-    guard let row = try id.isTemporary ? temporaryRow(id.rowID, id.store) : core.mark.row(of: id) else {
-      return nil
-    }
+    guard let row = try row(of: id) else { return nil }
     return try existing(entity, row).map {
       unsafe unsafeDowncast($0, to: DynamicObject.self)
     }

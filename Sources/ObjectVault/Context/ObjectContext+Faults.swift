@@ -67,7 +67,7 @@ extension ObjectContext {
     guard let map = unsafe map(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    guard let row = try id.isTemporary ? temporaryRow(id.rowID, id.store) : mark.row(of: id) else {
+    guard let row = try row(of: id) else {
       return nil
     }
     // No Optional.map: in code that is generic over the class it takes longer than everything else here.
@@ -78,9 +78,27 @@ extension ObjectContext {
     }
   }
 
-  /// Returns the temporary id of a new object of this context; nil for the id of another context's
-  /// object, or one that was made from a number.
-  func temporaryRow(_ id: Int64, _ store: StoreFingerprint) -> Int64? { store == former.temporary ? id : nil }
+  /// Returns the row of an id, which may be the temporary one of an object of this context.
+  func row<Object>(of id: ObjectID<Object>) throws -> Int64? {
+    try id.isTemporary
+      ? row(ofTemporary: id.rowID, of: id.store, "\(Object.self)") : mark.row(of: id)
+  }
+
+  /// Returns the row of an id, as for an ``ObjectID``.
+  func row(of id: DynamicID) throws -> Int64? {
+    try id.isTemporary ? row(ofTemporary: id.rowID, of: id.store, id.entity) : mark.row(of: id)
+  }
+
+  /// Returns the row of a temporary id: the final id if the object was saved since.
+  /// - Returns: nil for a negative number that no context has given.
+  /// - Throws: ``StoreError/temporaryID(entity:)`` for an id that another context has given.
+  func row(ofTemporary id: Int64, of store: StoreFingerprint, _ entity: @autoclosure () -> String) throws
+    -> Int64?
+  {
+    guard store.isKnown else { return nil }
+    guard store == former.temporary else { throw StoreError.temporaryID(entity: entity()) }
+    return settledIDs.final(id) ?? id
+  }
 
   func target(withID id: Int64, of entity: EntityMapping) throws -> ManagedObject? {
     try existing(entity, id < 0 ? settledIDs.final(id) ?? id : id)

@@ -19,7 +19,9 @@ extension ObjectContext {
   /// memory, all of which are read again when they are next needed.
   /// ``automaticallyMergesChanges`` does this by itself.
   /// - Parameter change: An element of ``Store/changes(bufferingUpTo:)``, also of this context itself.
-  public func mergeChanges(_ change: StoreChange) {
+  public func mergeChanges(_ change: StoreChange) { notifyingObservers { merge(change) } }
+
+  private func merge(_ change: StoreChange) {
     guard case .committed(let changes) = change else { return forgetCleanRows() }
     for row in changes.inserted {
       guard let entity = core.mapping.entity(named: row.entity) else { continue }

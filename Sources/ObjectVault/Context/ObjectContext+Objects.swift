@@ -37,23 +37,49 @@ extension ObjectContext {
   /// does. If the entity has subentities, the row is read at once, because it determines the class.
   /// - Parameter id: The id of the object.
   /// - Returns: The object.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` for an object that is deleted, for a temporary id
-  ///   that this context has not given, and for a row that was read and does not exist;
-  ///   ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``; ``SQLError``.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` for an object that is deleted, and for a row that was
+  ///   read and does not exist; ``StoreError/temporaryID(entity:)`` for the id of a new object of another
+  ///   context; ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``;
+  ///   ``SQLError``.
   public func object<Object: ManagedObject>(with id: ObjectID<Object>) throws -> Object {
     guard let entity = entity(of: Object.self) else { throw StoreError.unknownEntity(name: "\(Object.self)") }
-    if !entity.isInHierarchy, !id.isTemporary {
-      let row = try mark.row(of: id)
-      let map = maps[entity.index]
-      let known = map.find(row) ?? promised(map, row)
-      if known == nil ? row > 0 : known?.state == .fault, let fault = (known ?? map.add(row)) as? Object {
-        return fault
-      }
-    }
-    guard let found = try existing(id) else {
+    guard let found = try object(of: entity, row: try row(of: id)) as? Object else {
       throw StoreError.objectGone(entity: entity.name, rowID: id.rowID)
     }
     return found
+  }
+
+  /// Returns the object with an id of any entity, for code that does not know the class: an editor, a list of
+  /// conflicts.
+  ///
+  /// ```swift
+  /// for conflict in try context.conflicts() {
+  ///   let object = try context.object(with: conflict.id)
+  ///   let mine: String = object["name"]
+  ///   assert(conflict.theirs["name"] != .text(mine))
+  /// }
+  /// ```
+  /// - Parameter id: The id of the object.
+  /// - Returns: The object, as ``object(with:)->Object`` returns it; a ``DynamicObject`` in a store
+  ///   that was opened without classes.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, and as ``object(with:)->Object``.
+  public func object(with id: DynamicID) throws -> ManagedObject {
+    let entity = try core.mapping.known(id.entity)
+    guard let found = try object(of: entity, row: try row(of: id)) else {
+      throw StoreError.objectGone(entity: entity.name, rowID: id.rowID)
+    }
+    return found
+  }
+
+  /// Returns the object of a row, as a fault if its class does not depend on the row; nil if there is none.
+  private func object(of entity: EntityMapping, row: Int64?) throws -> ManagedObject? {
+    guard let row else { return nil }
+    if !entity.isInHierarchy {
+      let map = maps[entity.index]
+      let known = map.find(row) ?? promised(map, row)
+      if known == nil ? row > 0 : known?.state == .fault { return known ?? map.add(row) }
+    }
+    return try existing(entity, row)
   }
 }
 

@@ -38,7 +38,7 @@ extension ObjectContext {
     }
     pinned?.close()
     pinned = new
-    forgetCleanRows()
+    notifyingObservers(forgetCleanRows)
   }
 
   /// Lets each read see the last commit again. With ``automaticallyMergesChanges``, commits of others are
@@ -58,7 +58,7 @@ extension ObjectContext {
     let new = try? pool.snapshot()
     pinned?.close()
     pinned = new
-    forgetCleanRows()
+    notifyingObservers(forgetCleanRows)
   }
 
   /// Runs `body` with a connection of the pool, or with that of the pinned state.

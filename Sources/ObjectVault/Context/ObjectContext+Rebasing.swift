@@ -191,7 +191,9 @@ extension ObjectContext {
     let (state, overlay, page, version) = (object.state, object.overlay, object.page, object.rowVersion)
     let isPartial = object.isPartial
     let cells = unsafe object.row
+    observers?.didChange(object)
     changes.onUndo { [self] in
+      observers?.didChange(object)
       index.wake(object)
       if object.isRegistered, overlay != nil, object.overlay == nil { pending.didChangeAgain() }
       if object.isRegistered, overlay == nil, object.overlay != nil { pending.didRefresh() }
@@ -218,6 +220,7 @@ extension ObjectContext {
     for target in targets {
       guard let state = target.changedMembers(inverse) else { continue }
       changes.keep(state)
+      observers?.didChange(target)
       if target.rowID == shown { state.takeBack(inserted: object) }
       if target.rowID == former { state.takeBack(removed: object) }
       if target.rowID == new { state.adopt(member: object) } else { state.leave(object) }

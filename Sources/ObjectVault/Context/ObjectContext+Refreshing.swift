@@ -15,7 +15,7 @@ extension ObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     guard object.context === self else { return }
     guard mergeChanges, object.state == .loaded, object.overlay != nil else { return refresh(object) }
-    try merge([object])
+    try notifyingObservers { try merge([object]) }
   }
 
   /// Shows what others have committed, for example another process. Objects without changes are read again
@@ -27,16 +27,23 @@ extension ObjectContext {
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``, ``SQLError``; the objects with changes are then
   ///   unchanged.
   public func refreshAll() throws {
-    for object in maps.objects where object.overlay == nil && object.state != .deleted { refresh(object) }
-    try merge(updatedObjects)
-    for object in maps.objects where object.state == .loaded { object.forgetFetchedMembers() }
+    try notifyingObservers {
+      for object in maps.objects where object.overlay == nil && object.state != .deleted { refresh(object) }
+      try merge(updatedObjects)
+      for object in maps.objects where object.state == .loaded {
+        object.forgetFetchedMembers()
+        observers?.didChange(object)
+      }
+    }
   }
 
   /// Removes all objects from the context, and discards all changes. The objects become
   /// ``ManagedObject/State/invalid``; fetch new ones. ``faultErrors`` becomes empty.
   ///
   /// Takes time in proportion to the objects in memory; the file is not read.
-  public func reset() {
+  public func reset() { notifyingObservers(removeAll) }
+
+  private func removeAll() {
     discardCount += 1
     let objects = maps.objects
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())
@@ -73,7 +80,9 @@ extension ObjectContext {
   private func revertMember(_ object: ManagedObject, of relationship: RelationshipMapping, inverse: Int) {
     let (destination, slot) = (maps[relationship.destination.index], relationship.slot)
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
-    object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
+    let present = object.overlay?.int64(slot).flatMap(destination.find)
+    for owner in [stored, present].compactMap({ $0 }) { didRefresh(owner) }
+    present?.changedMembers(inverse)?.takeBack(inserted: object)
     stored?.toMany[inverse]?.takeBack(removed: object)
     // In a one-to-one, an object that took the same target meanwhile is reverted, too.
     guard relationship.inverseIsLookedUp, let stored, let state = stored.toMany[inverse] else { return }
@@ -89,6 +98,7 @@ extension ObjectContext {
     let slot = relationship.slot
     index.wake(object)
     revertMember(object, of: relationship, inverse: inverse)
+    observers?.didChange(object)
     overlay[slot] = object.rowValue(slot) ?? .null
     overlay.refused?[slot] = nil
     guard object.hasRow else { return }

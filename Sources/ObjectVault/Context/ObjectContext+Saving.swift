@@ -47,6 +47,10 @@ extension ObjectContext {
   }
 
   private func write(isLast: Bool) throws {
+    try notifyingObservers { try writeChanges(isLast: isLast) }
+  }
+
+  private func writeChanges(isLast: Bool) throws {
     if let hookRun { throw hookRun.error("calls save(), which no hook may") }
     guard scratchOrigin == nil else { throw StoreError.scratchNotSaved }
     mergeArrived()
@@ -187,7 +191,9 @@ extension ObjectContext {
   /// To find the missing rows, it runs a query for each entity with changed objects, or several for more
   /// than 500 objects. Inside ``Store/write(_:)`` it runs none, because no other connection deletes rows
   /// there.
-  public func rollback() {
+  public func rollback() { notifyingObservers(discardChanges) }
+
+  private func discardChanges() {
     discardCount += 1
     deletions.restart()
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())
@@ -204,9 +210,9 @@ extension ObjectContext {
     }
     invalidateMissingRows(pending.updated + pending.deleted)
     for object in pending.touched { object.toMany.forEach { $0.forget() } }
-    tellLogs { log in
+    if observers != nil || !changeLogs.isEmpty {
       let owners = pending.touched.union(pending.gained.all.lazy.map(\.owner))
-      for object in owners where object.state != .invalid { log.didRefresh(object) }
+      for object in owners where object.state != .invalid { didRefresh(object) }
     }
     do { try keepAssignedIDs() } catch { note(error) }
     pendingMetadata.values = [:]

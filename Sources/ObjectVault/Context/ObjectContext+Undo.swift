@@ -45,6 +45,10 @@ extension ObjectContext {
 
   private func reverse(redoing: Bool, _ overwriting: Bool) throws {
     guard let undoes else { return }
+    try notifyingObservers { try reverse(undoes, redoing: redoing, overwriting) }
+  }
+
+  private func reverse(_ undoes: ContextUndoManager, redoing: Bool, _ overwriting: Bool) throws {
     if let refusal { throw refusal }
     guard !undoes.isInGroup, hookRun == nil else {
       throw StoreError.undoRefused(
@@ -183,6 +187,7 @@ extension ObjectContext {
       index.wake(object)
     case .invalid, .detached, .fault, .loaded, .inserted:
       guard object.map == nil || object.state == .invalid else { break }
+      observers?.didChange(object)
       object.leaveMap()
       object.map = removed.map
       object.state = .inserted
@@ -216,6 +221,7 @@ extension ObjectContext {
     }
     guard overlay.changed.isEmpty else { return }
     index.wake(object)
+    observers?.didChange(object, isOnlyState: true)
     if object.isRegistered { pending.didRefresh() }
     object.overlay = nil
   }
@@ -224,12 +230,13 @@ extension ObjectContext {
 
   /// Records that an object was inserted.
   func recordInsertion(of object: ManagedObject) {
+    observers?.didChange(object)
     undoes?.recorder?.didInsert(object)
     tellLogs { $0.didInsert(object) }
   }
 
   /// Runs a call that makes several changes.
-  func undoable(_ body: () -> Void) { oneUndo(body) }
+  func undoable(_ body: () -> Void) { notifyingObservers { oneUndo(body) } }
 
   /// Runs `body`, whose changes are one group of the undo manager.
   func oneUndo<Result>(_ body: () throws -> Result) rethrows -> Result {

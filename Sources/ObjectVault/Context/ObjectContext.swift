@@ -17,6 +17,7 @@
 // - ObjectContext+Hooks: the methods of classes that saves and fetches call
 // - ScratchContext: contexts whose changes another one takes over
 // - ObjectContext+Pinning: reads of one state, until told otherwise
+// - ObjectContext+Observation: notification of Observation
 // - ObjectContext+ChangeLogs: what changes in the objects, for those who show them
 // - ObjectContext+Merging: commits of other contexts in the objects in memory
 // - ObjectContext+Conflicts: conflicts with other writers, and merge policies
@@ -148,6 +149,8 @@ public final class ObjectContext: ObjectHost {
   /// The changes that consumers of ``objectsDidChange`` have not received yet. Never passed inout to code
   /// that calls back into the context.
   @safe @exclusivity(unchecked) var changeLogs: [WeakLog] = []
+  /// Those who observe the objects; nil if observers are not notified.
+  @safe @exclusivity(unchecked) var observers: ContextObservers?
   /// The commits of others that are still to be merged; nil if none are merged automatically.
   @safe @exclusivity(unchecked) var merging: AutomaticMerging?
   /// Wakes the task that merges for the context of the main actor; nil for other contexts.
@@ -211,6 +214,12 @@ public final class ObjectContext: ObjectHost {
   /// Whether there is anything to save. Inside ``Store/write(_:)``: whether anything is uncommitted,
   /// including what a ``save()`` has written to the file.
   public var hasChanges: Bool {
+    observers?.noteReadOfChanges()
+    return hasUnsavedChanges
+  }
+
+  /// As ``hasChanges``, which also registers the read for observers.
+  var hasUnsavedChanges: Bool {
     pending.isLive || !written.rows.isEmpty || !pendingMetadata.values.isEmpty
       || pendingMetadata.isUncommitted
   }
@@ -255,8 +264,8 @@ public final class ObjectContext: ObjectHost {
     _ object: Object, in map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
     guard acceptsChanges else { return }
-    guard let undoes else { return try add(object, in: map, configure) }
-    try undoes.call { try add(object, in: map, configure) }
+    guard undoes != nil || observers != nil else { return try add(object, in: map, configure) }
+    try notifyingObservers { try oneUndo { try add(object, in: map, configure) } }
   }
 
   @inline(__always) private func add<Object: ManagedObject>(
@@ -303,8 +312,10 @@ public final class ObjectContext: ObjectHost {
     // A missing row may exist again.
     if object.state == .invalid { object.state = .fault }
     guard object.state == .loaded || object.state == .fault else { return }
-    revertReferences(of: object)
-    forget(object)
+    notifyingObservers {
+      revertReferences(of: object)
+      forget(object)
+    }
   }
 
   /// Discards the changes of an object, and its row in memory.

@@ -35,6 +35,16 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
 
   private enum CodingKeys: CodingKey { case id, values, base }
 
+  /// Encodes the id, the values and the former values. Of a new object, whose id is temporary, the row id is
+  /// encoded as 0.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    let known = id.isTemporary ? DynamicID(entity: id.entity, rowID: 0) : id
+    try container.encode(known, forKey: .id)
+    try container.encode(values, forKey: .values)
+    try container.encode(base, forKey: .base)
+  }
+
   init(id: DynamicID, values: ChangeSet.Values, origin: Origin) {
     (self.id, self.values, self.origin) = (id, values, origin)
   }
@@ -127,6 +137,7 @@ extension Persistable where Self: ManagedObject {
       }
     } else if let origin {
       for slot in origin.storedSlots {
+        if isTracked { noteRead(slot) }
         guard let value = storedValue(slot) else { continue }
         values[origin.slots[slot].name] = origin.isToOne[slot] ? host?.known(value) ?? value : value
       }

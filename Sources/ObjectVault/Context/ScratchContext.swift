@@ -27,6 +27,7 @@ extension ObjectContext {
   public func makeScratch() throws -> ObjectContext {
     guard case .pooled = access else { throw StoreError.scratchNotSaved }
     let scratch = ObjectContext(core: core, access: access)
+    scratch.notifiesObservers = notifiesObservers
     var transfer = ChangeTransfer(from: self, to: scratch, counterparts: [:])
     try transfer.run(checksVersions: false)
     var originals: [ObjectIdentifier: ScratchOrigin.Original] = [:]
@@ -73,7 +74,7 @@ extension ObjectContext {
       counterparts[ObjectIdentifier(link.targetCopy)] = link.target
     }
     var transfer = ChangeTransfer(from: scratch, to: self, counterparts: counterparts)
-    try transfer.run(checksVersions: true)
+    try notifyingObservers { try transfer.run(checksVersions: true) }
     scratch.scratchOrigin = ScratchOrigin(parent: self, originals: [:], links: [])
     scratch.reset()
   }

@@ -34,12 +34,14 @@ final class StoreCore: Sendable {
 
   /// The time that a MATCHES may take for one text, in seconds.
   let matchLimit: Double
+  /// Whether the texts of objects have values.
+  let describesValues: Bool
 
   init(
     mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?,
-    version: Int = 0, matchLimit: Double = MatchPattern.defaultLimit
+    version: Int = 0, matchLimit: Double = MatchPattern.defaultLimit, describesValues: Bool = false
   ) {
-    (self.matchLimit, self.version) = (matchLimit, version)
+    (self.matchLimit, self.version, self.describesValues) = (matchLimit, version, describesValues)
     self.mapping = mapping
     self.classes = classes
     hooks = classes.hooks

@@ -56,9 +56,9 @@ public enum SchemaFault: Error, Sendable, Hashable {
   /// Names of properties that every object has, and that a Swift class cannot declare, each with an
   /// alternative.
   package static let ownNames = [
-    "state": "status", "hasChanges": "isModified", "isInserted": "isNew", "isDeleted": "isRemoved",
+    "objectState": "status", "hasChanges": "isModified", "isInserted": "isNew", "isDeleted": "isRemoved",
     "isFault": "isFaulty", "isUpdated": "isChanged", "changedValues": "changes",
-    "committedValues": "savedValues",
+    "committedValues": "savedValues", "debugDescription": "debugText",
     "hashValue": "digest", "entityDescription": "entityText", "managedObjectContext": "objectContext",
   ]
 }

@@ -43,6 +43,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case foreignObject(entity: String, property: String)
   /// An id belongs to an object of another store.
   case idOfAnotherStore(entity: String, rowID: Int64)
+  /// The id of a new object was used in another context than the object's own, or encoded. It gets its final
+  /// id by the save.
+  case temporaryID(entity: String)
   /// A URI does not name an object: it has another form than ``ObjectID/uri``, or names another entity.
   case uriRefused(uri: String, reason: String)
   /// A value of ``ObjectContext/metadata`` was set as another type than it was read as; `expected` is the
@@ -296,6 +299,9 @@ extension StoreError: CustomStringConvertible {
     case .idOfAnotherStore(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and refers to another object "
         + "here. Find the object in this store by its values."
+    case .temporaryID(let entity):
+      "The id of a new \(entity) is temporary: only the object's own context knows it. Save the object first, "
+        + "or insert it in store.write, where its id is final at once."
     case .uriRefused(let uri, let reason): ended("The URI \(legible(shortened(uri))) \(reason)")
     case .metadataUnreadable(let name, let expected):
       "The metadata \"\(legible(shortened(name)))\" has a value that is not a valid \(expected). Read it as "

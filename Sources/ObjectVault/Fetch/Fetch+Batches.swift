@@ -168,16 +168,28 @@ extension Fetch {
   /// without those that were deleted since.
   func objects(withIDs ids: [Int64]) throws -> [(id: Int64, object: ManagedObject)] {
     let entity = try known()
-    let map = context.maps[entity.index]
+    return try context.objects(of: entity, withIDs: ids, slots: parameters.slots(of: entity))
+  }
+
+  func finished(_ objects: [ManagedObject]) throws -> [Object] { try finished(objects, known()) }
+}
+
+extension ObjectContext {
+  /// Returns the objects of some rows of an entity, with their rows in memory, in the order of the ids.
+  /// - Parameter slots: The slots that are read; nil for all that are read with a row.
+  func objects(of entity: EntityMapping, withIDs ids: [Int64], slots: [Int]? = nil) throws
+    -> [(id: Int64, object: ManagedObject)]
+  {
+    let map = maps[entity.index]
     // Objects without a row are in memory only. A temporary id may have become a final one since.
     var new: [Int64: ManagedObject] = [:]
-    let current = ids.map { id in id < 0 ? context.settledIDs.final(id) ?? id : id }
+    let current = ids.map { id in id < 0 ? settledIDs.final(id) ?? id : id }
     for id in current {
-      if let object = id < 0 ? map.find(id) : context.promised(map, id), object.state == .inserted {
+      if let object = id < 0 ? map.find(id) : promised(map, id), object.state == .inserted {
         new[id] = object
       }
     }
-    let rows = try context.scan(entity, slots: parameters.slots(of: entity)).rows(
+    let rows = try scan(entity, slots: slots).rows(
       current.filter { $0 > 0 && new[$0] == nil })
     let found = Dictionary(rows.map { ($0.rowID, $0) }, uniquingKeysWith: { first, _ in first })
     return zip(ids, current).compactMap { id, current in
@@ -186,8 +198,6 @@ extension Fetch {
       return (id, object)
     }
   }
-
-  func finished(_ objects: [ManagedObject]) throws -> [Object] { try finished(objects, known()) }
 }
 
 /// The objects of a fetch as a collection that holds a window: see ``Fetch/batches(of:)``.

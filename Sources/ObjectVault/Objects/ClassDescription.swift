@@ -90,6 +90,11 @@ struct PropertyDeclaration {
     }
   }
 
+  /// Whether the class, or a superclass, is that of an entity.
+  func isEntity(_ name: String) -> Bool {
+    entityName == name || parent.map { ClassDescription.of($0).isEntity(name) } == true
+  }
+
   /// Whether the class or one of its superclasses declares an attribute of this name.
   func hasAttribute(_ name: String) -> Bool {
     properties.contains { property in

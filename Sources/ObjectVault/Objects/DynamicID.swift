@@ -45,10 +45,19 @@ extension DynamicID: Codable {
       rowID: try container.decode(Int64.self, forKey: .rowID))
   }
   /// Encodes a keyed container with the entity and the row id.
+  /// - Throws: `EncodingError.invalidValue` for a temporary id, which no other program could use.
   public func encode(to encoder: any Encoder) throws {
+    guard !isTemporary else { throw EncodingError.temporaryID(self, of: entity, encoder.codingPath) }
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entity, forKey: .entity)
     try container.encode(rowID, forKey: .rowID)
+  }
+}
+
+extension DynamicID: Comparable {
+  /// Whether the object is before another one: by the names of the entities, then as for ``ObjectID``.
+  public static func < (left: DynamicID, right: DynamicID) -> Bool {
+    left.entity == right.entity ? left.rowID.isOlderRowID(than: right.rowID) : left.entity < right.entity
   }
 }
 

@@ -20,8 +20,8 @@ internal import CipherSQLite
 /// Subscripts replace the properties of classes and, like these, cannot throw. A wrong name or type is an
 /// error in ``ObjectContext/faultErrors``, which the next save throws. For names, values and objects that
 /// come from outside, use the methods ``ManagedObject/value(_:)``, ``ManagedObject/set(_:to:)``,
-/// ``set(_:toOne:)``, ``add(_:to:)`` and ``remove(_:from:)``: they throw every error, and after an error the
-/// object is unchanged.
+/// ``ManagedObject/set(_:toOne:)``, ``ManagedObject/add(_:to:)`` and ``ManagedObject/remove(_:from:)``: they
+/// throw every error, and after an error the object is unchanged.
 public final class DynamicObject: ManagedObject {
   // Set once, by the context that creates the object. The object keeps it, so that messages can name the
   // entity after the store is closed.

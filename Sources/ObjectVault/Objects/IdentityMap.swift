@@ -26,6 +26,8 @@ package final class IdentityMap {
   var highest: Int64 = 0
   /// The class of the entity's objects. Only objects of this class are inserted: see ``ClassProof``.
   let objectClass: ManagedObject.Type
+  /// Whether reads of the objects are registered for observers.
+  @safe @exclusivity(unchecked) var isTracked = false
   /// The hooks that the class overrides.
   package let hooks: ClassHooks
   /// Creates an object of `objectClass`.
@@ -114,6 +116,7 @@ package final class IdentityMap {
   /// context frees the map, it clears only the references of objects that are still in the map.
   @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
+    if isTracked { object.setTracked(true) }
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
     // If the former object has pending changes, its id is one that no store assigns, such as a negative

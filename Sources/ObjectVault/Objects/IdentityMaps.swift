@@ -38,8 +38,17 @@ package final class IdentityMaps {
     let entity = entities[index]
     let map = make(entity, entity.root === entity ? nil : self[entity.root.index])
     map.host = former?.host
+    map.isTracked = isTracked
     known[index] = map
     return map
+  }
+
+  /// Whether reads of the objects are registered for observers.
+  var isTracked = false {
+    didSet {
+      for map in all { map.isTracked = isTracked }
+      for object in objects { object.setTracked(isTracked) }
+    }
   }
 
   /// The number of entities.

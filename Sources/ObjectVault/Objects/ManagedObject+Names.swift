@@ -39,9 +39,9 @@ extension ManagedObject {
     }
     set {
       do {
-        let (slot, attribute) = try attribute(name)
-        guard isReachable(name) else { return }
-        do { setStored(try accepted(try attribute.type.stored(of: newValue), slot), slot) } catch {
+        let (slot, type) = try attribute(name)
+        guard isDraft || isReachable(name) else { return }
+        do { setStored(try accepted(try type.stored(of: newValue), slot), slot) } catch {
           refuse(error, slot)
         }
       } catch { tell(error) }
@@ -52,17 +52,19 @@ extension ManagedObject {
     // A prototype, which finds the property of a key path, has no values by name.
     if extras?.recording != nil { return Value.placeholder }
     if let value = lastValue(name).flatMap({ Value(stored: $0) }) { return value }
-    let (slot, attribute) = try attribute(name)
+    let (slot, type) = try attribute(name)
+    if isTracked { noteRead(slot) }
     host?.reads?(nameOfEntity, name, rowID)
-    guard attribute.type.reads(as: Value.attributeType) else {
+    guard type.reads(as: Value.attributeType) else {
       throw .propertyMisused(
         entity: nameOfEntity, property: name,
         reason:
-          "has the type \(attribute.type.rawValue), but was read as \(Value.attributeType.rawValue)"
+          "has the type \(type.rawValue), but was read as \(Value.attributeType.rawValue)"
       )
     }
-    guard let stored = storedValue(slot) else {
-      if host == nil { ContextlessErrors.tell(.noContext(entity: nameOfEntity, property: name)) }
+    if isDraft { _ = draftValues }
+    guard let stored = storedValue(slot) ?? (isDraft ? .null : nil) else {
+      if host == nil { ContextlessErrors.tell(unreachable(name)) }
       return Value.placeholder
     }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
@@ -83,15 +85,20 @@ extension ManagedObject {
   ///   longer exists; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
     if let value = lastValue(name) { return value }
+    if isDraft, case let (slot, _) = try attribute(name) {
+      let values = draftValues
+      return values.changed.contains(slot) ? values[slot] : .null
+    }
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(
         name,
         reason: isDynamic
           ? "is a to-many; read its members with [toMany: \"\(name)\"]"
-          : "is a to-many; read its members with the property of the class")
+          : "is a to-many; read its members with relatedObjects(\"\(name)\")")
     }
     host?.reads?(nameOfEntity, name, rowID)
+    if isTracked { noteRead(slot) }
     let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
     // If the row no longer exists, memory may still have its last values.
     let isGone = state == .invalid && host != nil
@@ -106,7 +113,7 @@ extension ManagedObject {
       try load(for: slot)
     }
     guard isLookedUp else { return storedValue(slot) ?? .null }
-    guard host != nil else { throw StoreError.noContext(entity: nameOfEntity, property: name) }
+    guard host != nil else { throw unreachable(name) }
     try loadMembers(slot)
     guard let target = toOneTarget(slot), target.state != .deleted else { return .null }
     return .integer(target.rowID)
@@ -136,8 +143,8 @@ extension ManagedObject {
   ///   ``StoreError/noContext(entity:property:)``, ``StoreError/readOnlyContext``; `CancellationError` in
   ///   a write that was cancelled; ``SQLError``.
   public func set(_ name: String, to value: (any AttributeValue)?) throws {
-    let (slot, attribute) = try attribute(name)
-    try change(name, slot) { try value.map { try attribute.type.stored(of: $0) } ?? .null }
+    let (slot, type) = try attribute(name)
+    try change(name, slot) { try value.map { try type.stored(of: $0) } ?? .null }
   }
 
   /// Sets an attribute from its stored form, as ``value(_:)`` returns it.
@@ -146,8 +153,8 @@ extension ManagedObject {
   ///   - value: The stored form of the new value.
   /// - Throws: As ``set(_:to:)``.
   public func set(_ name: String, toStored value: SQLValue) throws {
-    let (slot, attribute) = try attribute(name)
-    try change(name, slot) { try attribute.type.stored(value) }
+    let (slot, type) = try attribute(name)
+    try change(name, slot) { try type.stored(value) }
   }
 
   private func change(_ name: String, _ slot: Int, to form: () throws -> SQLValue) throws {
@@ -155,13 +162,17 @@ extension ManagedObject {
     do { value = try accepted(try form(), slot) } catch let error as UnstorableValue {
       throw misused(name, reason: "cannot be stored: \(error)")
     }
-    try requireChangeable(name)
+    if !isDraft { try requireChangeable(name) }
     setStored(value, slot)
   }
 
   /// Returns a stored form, if the property of the class can represent it.
   private func accepted(_ value: SQLValue, _ slot: Int) throws(UnstorableValue) -> SQLValue {
-    guard !value.isNull, let reader = origin?.slots[slot].reader, !reader.reads(value) else { return value }
+    let reader =
+      isDraft
+      ? ClassDescription.of(type(of: self)).properties.first { $0.slot == slot }?.reader
+      : origin?.slots[slot].reader
+    guard !value.isNull, let reader, !reader.reads(value) else { return value }
     throw UnstorableValue(description: "the property of the class has no such value")
   }
 
@@ -180,21 +191,38 @@ extension ManagedObject {
   private var isDynamic: Bool { self is DynamicObject }
 
   func slot(_ name: String) throws(StoreError) -> Int {
-    guard let origin else { throw .noContext(entity: nameOfEntity, property: name) }
+    guard let origin else { throw unreachable(name) }
     if let slot = origin.slot(named: name) { return slot }
     throw .noProperty(
       entity: origin.name, property: name, similar: nearest(name, among: origin.slots.map(\.name)))
   }
 
-  private func attribute(_ name: String) throws(StoreError) -> (Int, AttributeDescription) {
-    let slot = try slot(name)
-    if let attribute = origin?.slots[slot].attribute { return (slot, attribute) }
-    let isToMany = origin?.slots[slot].relationship?.isToMany == true
+  /// Returns a property of an object that is in no context yet.
+  final func draftProperty(_ name: String) throws(StoreError) -> PropertyDeclaration {
+    let properties = ClassDescription.of(type(of: self)).properties
+    if let property = properties.first(where: { $0.name == name }) { return property }
+    throw .noProperty(
+      entity: nameOfEntity, property: name, similar: nearest(name, among: properties.map(\.name)))
+  }
+
+  private func attribute(_ name: String) throws(StoreError) -> (Int, AttributeType) {
+    let isToMany: Bool
+    if isDraft {
+      let property = try draftProperty(name)
+      switch property.kind {
+      case .attribute(let type, _, _, _): return (property.slot, type)
+      case .relationship(_, let number, _, _, _): isToMany = number != .one
+      }
+    } else {
+      let slot = try slot(name)
+      if let attribute = origin?.slots[slot].attribute { return (slot, attribute.type) }
+      isToMany = origin?.slots[slot].relationship?.isToMany == true
+    }
     throw misused(
       name,
       reason: isDynamic
         ? "is a relationship; use [\(isToMany ? "toMany" : "toOne"): \"\(name)\"]"
-        : "is a relationship; use the property of the class")
+        : "is a relationship; use \(isToMany ? "relatedObjects" : "relatedObject")(\"\(name)\")")
   }
 
   func misused(_ name: String, reason: String) -> StoreError {
@@ -221,9 +249,9 @@ extension ManagedObject {
     }
   }
 
-  /// The error for a change to an object without a context: `objectGone` if the context that it left
-  /// still exists, otherwise `noContext`.
-  private func unreachable(_ name: String) -> StoreError {
+  /// The error for the use of an object without a context: `objectGone` if the context that it left still
+  /// exists, otherwise `noContext`.
+  final func unreachable(_ name: String) -> StoreError {
     extras?.former?.host == nil
       ? .noContext(entity: nameOfEntity, property: name) : .objectGone(entity: nameOfEntity, rowID: rowID)
   }

@@ -12,6 +12,7 @@ extension ManagedObject {
   )
     -> Target?
   {
+    if isTracked { noteReadOfTarget(Int(slot)) }
     // The most common case in loops: the target was read before, and nothing was written since.
     if isInContext, !isOverlaid, let held = heldTarget(Int(slot)), held.state != .deleted,
       held.state != .invalid, held.isInContext,
@@ -22,8 +23,11 @@ extension ManagedObject {
     if let recording = extras?.recording { return recording.target(of: self, slot: Int(slot), property) }
     if isDraft { return draft[Int(slot)].first as? Target }
     if host == nil, overlay == nil { tellStray(Int(slot)) }
-    guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
-    return target as? Target
+    guard let target = toOneTarget(Int(slot)) else {
+      tellIfGone()
+      return nil
+    }
+    return target.state == .deleted ? nil : target as? Target
   }
 
   @usableFromInline
@@ -103,6 +107,7 @@ extension ManagedObject {
       !state.removed.contains(object)
     else { return }
     state.discardFetched()
+    host?.didRefresh(self)
   }
 
   /// Whether the column of a to-one refers to `object`. Fetches the row of a fault; false if the row does

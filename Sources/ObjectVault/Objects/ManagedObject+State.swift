@@ -5,15 +5,27 @@ public import CipherSQLite
 extension ManagedObject {
   /// Whether the object differs from its row. Inside ``Store/write(_:)`` also whether the write has
   /// changed the row and not yet committed it.
-  public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
+  public final var hasChanges: Bool {
+    noteReadOfState()
+    return isPending || host?.isUncommitted(self) == true
+  }
   /// Whether the next save writes any of its values or deletes it.
   final var isPending: Bool { state == .inserted || state == .deleted || (overlay != nil && !isDraft) }
   /// Whether it is new and not yet saved.
-  public final var isInserted: Bool { state == .inserted }
+  public final var isInserted: Bool {
+    noteReadOfState()
+    return state == .inserted
+  }
   /// Whether it was saved, and attributes or to-ones were set since.
-  public final var isUpdated: Bool { state == .loaded && overlay != nil }
+  public final var isUpdated: Bool {
+    noteReadOfState()
+    return state == .loaded && overlay != nil
+  }
   /// Whether the next save deletes it.
-  public final var isDeleted: Bool { state == .deleted }
+  public final var isDeleted: Bool {
+    noteReadOfState()
+    return state == .deleted
+  }
   /// Whether its row has not been fetched.
   public final var isFault: Bool { state == .fault }
 
@@ -22,6 +34,7 @@ extension ManagedObject {
   /// the file.
   public final var changedValues: [String: SQLValue] {
     guard let host, let entity else { return [:] }
+    noteReadOfState()
     var values = host.uncommittedValues(of: self)
     guard let overlay else { return values }
     for slot in entity.storedSlots where overlay.changed.contains(slot) {
@@ -34,6 +47,7 @@ extension ManagedObject {
   /// are not saved; empty for a new object. Fetches the row of a fault; lazy attributes that were not read
   /// are left out.
   public final var committedValues: [String: SQLValue] {
+    noteReadOfState()
     guard let entity, state != .inserted else { return [:] }
     if isUnread { host?.fire(self) }
     var values: [String: SQLValue] = [:]
@@ -46,8 +60,9 @@ extension ManagedObject {
   /// Fetches the row now, if it is not in memory or only partly, and throws errors that a getter cannot
   /// throw. A row that did not exist before is read again. Lazy attributes are not read:
   /// see ``AttributeOption/lazy``.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist, or the object belongs
-  ///   to no context; ``SQLError``.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist;
+  ///   ``StoreError/noContext(entity:property:)`` if the object was not inserted, or its context was
+  ///   released; ``SQLError``.
   public final func load() throws {
     guard isUnread || state == .detached || isPartial else { return }
     try load(for: nil)
@@ -56,7 +71,7 @@ extension ManagedObject {
   /// Fetches the row now, or the values that a slot needs.
   /// - Parameter slot: The slot of which a value is absent; nil for all that are read with a row.
   final func load(for slot: Int?) throws {
-    guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
+    guard let host else { throw unreachable("load") }
     if isPartial, !isUnread { try host.complete(self, for: slot) } else { try host.load(self) }
   }
 }

@@ -27,6 +27,14 @@ extension ManagedObject {
     // The program itself created the object, so its slots may be numbered differently than in the class
     // description: the names come from the object.
     let property = DeclarationRecorder.names(of: self)[slot]?.name ?? "?"
-    ContextlessErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
+    ContextlessErrors.tell(unreachable(property))
+  }
+
+  /// Reports the use of a relationship of an object whose row no longer exists: its value is empty. Not an
+  /// error of the next save, which does not depend on it.
+  final func tellIfGone() {
+    if state == .invalid, host != nil {
+      ContextlessErrors.tell(.objectGone(entity: nameOfEntity, rowID: rowID))
+    }
   }
 }

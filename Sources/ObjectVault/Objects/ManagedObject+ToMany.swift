@@ -15,6 +15,8 @@ extension ManagedObject {
       }
     }
     if isDraft { return Members(related: draft[Int(slot)].compactMap { $0 as? Members.Member }) }
+    if isTracked { noteReadOfMembers(Int(slot)) }
+    tellIfGone()
     if Members.isOrdered {
       let list = memberList(slot, Members.Member.self)
       return list as? Members ?? Members(related: list)
@@ -89,14 +91,8 @@ extension ManagedObject {
       for object in old where !new.contains(object) { removed.append(object) }
     }
     // A set has no order: new members are appended in the order of their creation.
-    if relationship.isOrdered { added.sort { $0.wasMade(before: $1) } }
+    if relationship.isOrdered { added.sort { $0.rowID.isOlderRowID(than: $1.rowID) } }
     return (added, removed)
-  }
-
-  /// Whether this object comes before another: saved objects by id, then new ones in the order of their
-  /// creation. Temporary ids decrease.
-  private func wasMade(before other: ManagedObject) -> Bool {
-    (rowID < 0 ? 1 : 0, rowID.magnitude) < (other.rowID < 0 ? 1 : 0, other.rowID.magnitude)
   }
 
   // MARK: Lists

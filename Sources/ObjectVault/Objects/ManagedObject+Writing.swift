@@ -81,19 +81,33 @@ extension ManagedObject {
     in host: (any ObjectHost)?
   ) {
     let overlay: Overlay
-    let isFirst = !isOverlaid
     let isObserved = host?.recordsChanges == true
     if let present = self.overlay {
-      if isObserved { host?.willWrite(self, slot) }
+      // An observer that writes the present value again would otherwise be notified without end.
+      if error == nil, present.refused?[slot] == nil, present.changed.contains(slot),
+        present[slot].isStored(as: value), host?.notifiesObservers == true
+      {
+        return
+      }
+    } else {
+      if let host { _ = isWholeForWriting(host) }
+      // Writing the value that the row already has is no change.
+      if error == nil, rowHolds(value, slot) { return }
+    }
+    if isObserved, let host {
+      let former = state
+      host.willWrite(self, slot)
+      // An observer may have saved, rolled back or deleted the object.
+      if state != former, !isWritable(in: host) { return }
+    }
+    // An observer may have written to the object.
+    let isFirst = !isOverlaid
+    if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
       if overlay.refused?.isEmpty == true { overlay.refused = nil }
       overlay.notifiesNextWrite = false
     } else {
-      if let host { _ = isWholeForWriting(host) }
-      // Writing the value that the row already has is no change.
-      if error == nil, rowHolds(value, slot) { return }
-      if isObserved { host?.willWrite(self, slot) }
       overlay =
         withMap { Overlay(slotCount: $0.entity.slotCount, run: host?.run, in: host?.page($0)) }
         ?? Overlay(slotCount: 0)
@@ -132,17 +146,22 @@ extension ManagedObject {
       return nil
     }
     guard host.acceptsChanges else { return nil }
-    if state == .fault {
+    if state == .fault { return isWritable(in: host) ? host : nil }
+    guard isWholeForWriting(host) else { return nil }
+    return isWritable(in: host) ? host : nil
+  }
+
+  /// Whether the object accepts values. Fetches the row of a fault. If not, reports why.
+  private func isWritable(in host: any ObjectHost) -> Bool {
+    switch state {
+    case .inserted, .loaded: return true
+    case .fault:
       // If the row cannot be fetched, this reports why.
       host.fire(self)
-      return state == .loaded ? host : nil
-    }
-    guard isWholeForWriting(host) else { return nil }
-    switch state {
-    case .inserted, .loaded: return host
-    case .detached, .invalid, .deleted, .fault:
+      return state == .loaded
+    case .detached, .invalid, .deleted:
       host.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
-      return nil
+      return false
     }
   }
 }

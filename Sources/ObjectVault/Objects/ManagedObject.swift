@@ -77,8 +77,8 @@ public protocol Persistable: AnyObject {}
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
   // The slot of the target, if `attached` is only the target of a to-one.
   @safe @exclusivity(unchecked) private final var soleTargetSlot: UInt16 = 0
-  // Three flags in one byte: with one more byte many objects would need a larger memory block.
-  @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
+  // All flags are in one byte: with one more byte many objects would need a larger memory block.
+  @usableFromInline @safe @exclusivity(unchecked) private(set) final var marks: UInt8 = 0
   package final var isRegistered: Bool {
     @inline(__always) get { marks & 1 != 0 }
     @inline(__always) set { marks = newValue ? marks | 1 : marks & ~1 }
@@ -100,8 +100,15 @@ public protocol Persistable: AnyObject {}
     @inline(__always) get { marks & 8 != 0 }
     @inline(__always) set { marks = newValue ? marks | 8 : marks & ~8 }
   }
-  /// The object's state.
-  @safe @exclusivity(unchecked) public package(set) final var state = State.detached
+  /// Whether its reads are registered for observers.
+  @inlinable @inline(__always) final var isTracked: Bool { marks & 16 != 0 }
+  /// Registers that a property is read, for observers.
+  @usableFromInline @inline(never) final func noteRead(_ slot: Int) { host?.noteRead(of: self, slot) }
+  final func setTracked(_ isTracked: Bool) { marks = isTracked ? marks | 16 : marks & ~16 }
+  @usableFromInline @safe @exclusivity(unchecked) package final var state = State.detached
+  /// The object's state. In a context that notifies observers, `hasChanges`, `isInserted`, `isUpdated` and
+  /// `isDeleted` are observed, and this is not.
+  public final var objectState: State { state }
 
   /// Creates an object that is in no context until ``ObjectContext/insert(_:)-(Object)``. Its properties can
   /// be set before.
@@ -385,6 +392,7 @@ public protocol Persistable: AnyObject {}
   /// Returns the value of an attribute. `property` is its key path, which only prototypes need.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
+    if isTracked { noteRead(Int(slot)) }
     if let row = unsafe row, !isOverlaid {
       let cell = unsafe RowCell(row: row, slot: Int(slot))
       if !cell.isAbsent, let value = Value.read(cell) { return value }

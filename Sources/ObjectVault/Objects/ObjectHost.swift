@@ -63,6 +63,13 @@ protocol ObjectHost: AnyObject {
   /// Returns the page for the next values that are written to an object of a map.
   func page(_ map: IdentityMap) -> RowPage
 
+  /// Whether observers of the objects are notified.
+  var notifiesObservers: Bool { get }
+  /// Registers that a property of an object is read, for observers.
+  func noteRead(of object: ManagedObject, _ slot: Int)
+  /// Registers that members are read that a deletion from a table may change, for observers.
+  /// - Parameter table: The index of the table's root entity.
+  func noteReadOfMembers(in table: Int)
   /// Whether each change of an object is to be told before it is made.
   var recordsChanges: Bool { get }
   /// Runs a call that makes several changes, which are undone together.

@@ -2,8 +2,9 @@
 
 /// Identifies an object of one entity in its store, in every context and process.
 ///
-/// A new object has a temporary id until it is saved, and only its own context finds it by that id. After
-/// the save the id is final, and it is never issued again, not even after the object was deleted. Inside
+/// A new object has a temporary id until it is saved, and only its own context finds it by that id, also
+/// after the save, unless its insertion was undone before. A temporary id cannot be encoded. After the save
+/// the object's id is final, and it is never issued again, not even after the object was deleted. Inside
 /// ``Store/write(_:)`` an object has its final id at once, so that the body can return it. A write that
 /// throws has saved nothing: later objects may get the ids of its objects.
 ///
@@ -45,7 +46,11 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
     self.init(rowID: try decoder.singleValueContainer().decode(Int64.self))
   }
   /// Encodes the number alone.
+  /// - Throws: `EncodingError.invalidValue` for a temporary id, which no other program could use.
   public func encode(to encoder: any Encoder) throws {
+    guard !isTemporary else {
+      throw EncodingError.temporaryID(self, of: "\(Object.self)", encoder.codingPath)
+    }
     var container = encoder.singleValueContainer()
     try container.encode(rowID)
   }
@@ -54,6 +59,32 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   public static func == (left: ObjectID, right: ObjectID) -> Bool { left.rowID == right.rowID }
   /// Hashes the number.
   public func hash(into hasher: inout Hasher) { hasher.combine(rowID) }
+}
+
+extension ObjectID: Comparable {
+  /// Whether the object was created before another one: saved objects are in the order of their numbers, and
+  /// new ones follow in the order of their creation.
+  public static func < (left: ObjectID, right: ObjectID) -> Bool {
+    left.rowID.isOlderRowID(than: right.rowID)
+  }
+}
+
+extension Int64 {
+  /// Whether the object with this row id was created before that with another one: saved objects come first,
+  /// by their numbers; then new ones, whose temporary ids decrease.
+  func isOlderRowID(than other: Int64) -> Bool {
+    (self < 0 ? 1 : 0, magnitude) < (other < 0 ? 1 : 0, other.magnitude)
+  }
+}
+
+extension EncodingError {
+  /// The error for encoding the id of a new object.
+  static func temporaryID(_ id: any Sendable, of entity: String, _ path: [any CodingKey]) -> EncodingError {
+    .invalidValue(
+      id,
+      Context(
+        codingPath: path, debugDescription: "\(StoreError.temporaryID(entity: entity))"))
+  }
 }
 
 /// An ``ObjectID`` of any entity.

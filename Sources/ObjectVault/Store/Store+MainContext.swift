@@ -28,6 +28,7 @@ extension Store {
     context = made
     made.ownBell = arrival
     made.automaticallyMergesChanges = true
+    made.notifiesObservers = true
     let arrival = arrival
     Task { @MainActor [weak self] in
       while self?.mergeArrived() == true { await arrival.wait() }

@@ -125,7 +125,8 @@ extension Store {
   ) -> StoreCore {
     StoreCore(
       mapping: mapping, classes: classes, path: file.path, generation: storeState.generation,
-      id: storeState.storeID, version: storeState.version, matchLimit: configuration.matchLimit)
+      id: storeState.storeID, version: storeState.version, matchLimit: configuration.matchLimit,
+      describesValues: configuration.describesValues)
   }
 
   /// Sorts the indexes that ignore case or diacritics again if another release of Unicode has sorted them.

@@ -73,6 +73,9 @@ public final class Store: Sendable {
     public var enqueueLimit = 1000
     /// Receives each statement that the store runs, with its duration and its number of rows. Default nil.
     public var trace: StatementTrace?
+    /// Whether the texts of objects in logs and debuggers (`debugDescription`) have the values of attributes,
+    /// which are secret in most stores. Default `false`: they have the names of the changed ones.
+    public var describesValues = false
 
     /// Creates the default settings.
     public init() {}

@@ -12,7 +12,7 @@ import VaultAuthoring
   static let notes = """
     CREATE TABLE authors (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, joined DATETIME,
       is_admin BOOLEAN NOT NULL DEFAULT 0);
-    CREATE TABLE "order" (id INTEGER PRIMARY KEY, "größe in cm" REAL DEFAULT 1.5, external_id TEXT, "_x" INTEGER, state TEXT);
+    CREATE TABLE "order" (id INTEGER PRIMARY KEY, "größe in cm" REAL DEFAULT 1.5, external_id TEXT, "_x" INTEGER, objectState TEXT);
     CREATE TABLE notes (id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES authors(id) ON DELETE CASCADE,
       editorId INTEGER REFERENCES authors ON DELETE SET NULL, title TEXT NOT NULL DEFAULT 'it''s', body BLOB, stars INTEGER);
     CREATE INDEX notes_stars ON notes(stars);
@@ -33,7 +33,7 @@ import VaultAuthoring
   @Test func `a column keeps its own name, and one that must be renamed to it gets another`() async throws {
     let lab = try AdoptionLab(
       """
-      CREATE TABLE a (id INTEGER PRIMARY KEY, state TEXT, status TEXT, isDeleted INTEGER, is_removed INTEGER);
+      CREATE TABLE a (id INTEGER PRIMARY KEY, objectState TEXT, status TEXT, isDeleted INTEGER, is_removed INTEGER);
       INSERT INTO a VALUES (1, 's', 't', 5, 6);
       """)
     _ = try await lab.adopt()

@@ -269,13 +269,13 @@ import Testing
     let id = a.id
     #expect(id == b.id && id.isTemporary)
     #expect(try one.existing(id) === a && two.existing(b.id) === b)
-    #expect(try one.existing(b.id) == nil && two.existing(id) == nil)
+    #expect(throws: StoreError.temporaryID(entity: "Genre")) { _ = try one.existing(b.id) }
+    #expect(throws: StoreError.temporaryID(entity: "Genre")) { _ = try two.existing(id) }
     #expect(try one.existing(ObjectID<Genre>(rowID: id.rowID)) == nil)
     #expect(try one.fetch(Genre.self).ids().map { try one.existing($0) === a } == [true])
     #expect(throws: StoreError.self) { try two.fetch(Genre.self).where("id == %@", id).count() }
     try one.save()
-    #expect(try one.existing(id) == nil && two.existing(a.id)?.name == "a")
-    let decoded = try JSONDecoder().decode(ObjectID<Genre>.self, from: JSONEncoder().encode(b.id))
-    #expect(try two.existing(decoded) == nil)
+    #expect(try one.existing(id) === a && two.existing(a.id)?.name == "a")
+    #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode(b.id) }
   }
 }

@@ -227,7 +227,9 @@ struct DynamicStore {
     let object = try #require(gone)
     #expect(object["name"] == "Ann" && object.id.rowID == 1 && object.entityName == "Author")
     #expect(try object.state == .invalid && object.value("name") == .text("Ann"))
-    #expect(throws: StoreError.objectGone(entity: "DynamicObject", rowID: 0)) { try DynamicObject().load() }
+    #expect(throws: StoreError.noContext(entity: "DynamicObject", property: "load")) {
+      try DynamicObject().load()
+    }
     #expect(throws: StoreError.noContext(entity: "DynamicObject", property: "name")) {
       try DynamicObject().set("name", to: "x")
     }

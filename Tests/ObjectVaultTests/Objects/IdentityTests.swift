@@ -87,8 +87,72 @@ import Testing
     let foundAgain = try authors.map { try context.existing($0.id) }
     #expect(zip(authors, foundAgain).allSatisfy { $0 === $1 })
     #expect(context.statistics.queries == queries)
-    let gone = try temporary.allSatisfy { try context.existing($0) == nil }
-    #expect(gone)
+    let later = try temporary.map { try context.existing($0) }
+    #expect(zip(authors, later).allSatisfy { $0 === $1 })
+    let all = try context.objects(with: temporary)
+    #expect(zip(authors, all).allSatisfy { $0 === $1 })
+    #expect(try context.object(with: temporary[7]) === authors[7])
+    #expect(context.statistics.queries == queries + 1)
+  }
+
+  @Test func `a temporary id is refused by other contexts, and where it is encoded`() throws {
+    let context = store.makeContext()
+    let author = context.insert(Author.self) { $0.name = "new" }
+    let id = author.id
+    let other = store.makeContext()
+    let refusal = StoreError.temporaryID(entity: "Author")
+    #expect(throws: refusal) { _ = try other.existing(id) }
+    #expect(throws: refusal) { _ = try other.object(with: id) }
+    #expect(throws: refusal) { _ = try other.objects(with: [id]) }
+    #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode([id]) }
+    let message = #expect(throws: EncodingError.self) {
+      _ = try JSONEncoder().encode(DynamicID(entity: "Author", rowID: id.rowID))
+    }
+    #expect("\(try #require(message))".contains("Save the object first"))
+    // A number that no context has given finds nothing.
+    #expect(try other.existing(ObjectID<Author>(rowID: -5)) == nil)
+    // The snapshot of a new object can be encoded, without its id.
+    let snapshot = try JSONDecoder().decode(
+      ObjectSnapshot<Author>.self, from: JSONEncoder().encode(author.snapshot()))
+    #expect(snapshot.name == "new" && snapshot.id.rowID == 0)
+    try context.save()
+    #expect(try context.existing(id) === author)
+    #expect(throws: refusal) { _ = try other.existing(id) }
+    #expect(try JSONEncoder().encode([author.id]) == Data("[\(author.id.rowID)]".utf8))
+  }
+
+  @Test func `ids are in the order of creation`() throws {
+    let context = store.makeContext()
+    let saved = (0..<3).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
+    try context.save()
+    let new = (3..<6).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
+    let names = (saved + new).shuffled().sorted { $0.id < $1.id }.map(\.name)
+    #expect(names == ["0", "1", "2", "3", "4", "5"])
+    #expect(DynamicID(entity: "A", rowID: 9) < DynamicID(entity: "B", rowID: 1))
+    #expect(DynamicID(entity: "A", rowID: 9) < DynamicID(entity: "A", rowID: -1))
+  }
+
+  @Test func `objects of any class are found by ids that name the entity`() throws {
+    let context = store.makeContext()
+    let author = context.insert(Author.self) { $0.name = "Ann" }
+    let book = context.insert(Book.self) { ($0.title, $0.author) = ("x", author) }
+    let temporary = DynamicID(entity: "Author", rowID: author.id.rowID)
+    // Without the mark of the context it is a number.
+    #expect(throws: StoreError.objectGone(entity: "Author", rowID: author.id.rowID)) {
+      _ = try context.object(with: temporary)
+    }
+    try context.save()
+    let other = store.makeContext()
+    let ids = [
+      DynamicID(entity: "Book", rowID: book.id.rowID), DynamicID(entity: "Author", rowID: author.id.rowID),
+      DynamicID(entity: "Book", rowID: 77), DynamicID(entity: "Book", rowID: book.id.rowID),
+    ]
+    let found = try other.objects(with: ids)
+    #expect(found.map { "\(type(of: $0))" } == ["Book", "Author", "Book"])
+    #expect(found[0] === found[2] && (found[1] as? Author)?.name == "Ann")
+    #expect(other.statistics.queries == 2)
+    #expect(try other.object(with: ids[0]) === found[0])
+    #expect(throws: StoreError.self) { _ = try other.objects(with: [DynamicID(entity: "Boook", rowID: 1)]) }
   }
 
   @Test func `a fault without a row becomes invalid when a new object gets its id`() async throws {

@@ -21,20 +21,22 @@ private final class LifeStatus: ManagedObject {
 @Suite(.serialized) struct ObjectLife {
   /// The result of each access, and the errors that it reports: in the context, or without one.
   private static let table = """
-    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete noContext | load objectGone
-    new             | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
-    clean           | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
-    changed         | get B | set Z | to-one F | to-many 1 | add 2 | delete | load
-    deleted         | get A | set A objectGone | to-one F | to-many 1 | add 1 objectGone | delete | load
-    deletion saved  | get noContext | set objectGone, noContext | to-one nil noContext | to-many 0 noContext | add 0 objectGone, noContext | delete objectGone | load objectGone
-    gone elsewhere  | get A | set A objectGone | to-one nil | to-many 0 | add 0 objectGone | delete | load objectGone
-    rolled back     | get noContext | set objectGone, noContext | to-one nil noContext | to-many 0 noContext | add 0 objectGone, noContext | delete | load objectGone
-    store closed    | get A | set Z | to-one F | to-many 1 | add 2 | delete | load
-    closed, a fault | get closed | set closed, closed | to-one nil closed | to-many 0 closed | add 0 closed | delete | load closed
-    context gone    | get A | set A noContext | to-one nil noContext | to-many 0 noContext | add 0 noContext, noContext | delete noContext | load objectGone
+    draft           | get A | set Z | to-one nil | to-many 0 | add 1 | delete noContext | load noContext | refresh detached | id none | text (new)
+    new             | get A | set Z | to-one F | to-many 1 | add 2 | delete | load | refresh inserted | id temporary | text (new)
+    clean           | get A | set Z | to-one F | to-many 1 | add 2 | delete | load | refresh fault | id final | text 2
+    changed         | get B | set Z | to-one F | to-many 1 | add 2 | delete | load | refresh fault | id final | text 2 (changed: name)
+    deleted         | get A | set A objectGone | to-one F | to-many 1 | add 1 objectGone | delete | load | refresh deleted | id final | text 2 (deleted)
+    deletion saved  | get objectGone | set objectGone, objectGone | to-one nil objectGone | to-many 0 objectGone | add 0 objectGone, objectGone | delete objectGone | load objectGone | refresh invalid | id final | text 2 (invalid)
+    gone elsewhere  | get A | set A objectGone | to-one nil objectGone | to-many 0 objectGone | add 0 objectGone, objectGone | delete | load objectGone | refresh fault | id final | text 2 (invalid)
+    rolled back     | get objectGone | set objectGone, objectGone | to-one nil objectGone | to-many 0 objectGone | add 0 objectGone, objectGone | delete | load objectGone | refresh invalid | id temporary | text (new, invalid)
+    store closed    | get A | set Z | to-one F | to-many 1 | add 2 | delete | load | refresh fault | id final | text 2
+    closed, a fault | get closed | set closed, closed | to-one nil closed | to-many 0 closed | add 0 closed | delete | load closed | refresh fault | id final | text 2 (fault)
+    context gone    | get A | set A noContext | to-one nil noContext | to-many 0 noContext | add 0 noContext, noContext | delete noContext | load noContext | refresh invalid | id final | text 2 (invalid)
     """
 
-  private static let accesses = ["get", "set", "to-one", "to-many", "add", "delete", "load"]
+  private static let accesses = [
+    "get", "set", "to-one", "to-many", "add", "delete", "load", "refresh", "id", "text",
+  ]
 
   @Test func `each access to an object in each state has a result or an error that tells why`() async throws {
     let reported = Locked<[String]>([])
@@ -85,6 +87,13 @@ private final class LifeStatus: ManagedObject {
       let other = store.makeContext()
       (context ?? other).delete(object)
       errors = other.faultErrors.map(kind)
+    case "refresh":
+      let other = store.makeContext()
+      (context ?? other).refresh(object)
+      result = "\(object.objectState)"
+      errors = other.faultErrors.map(kind)
+    case "id": result = object.id.isTemporary ? "temporary" : object.id.rowID > 0 ? "final" : "none"
+    case "text": result = "\(object)".replacingOccurrences(of: "LifeUser ", with: "")
     default: do { try object.load() } catch { errors.append(kind(error)) }
     }
     errors = (context?.faultErrors.map(kind) ?? []) + errors + reported.withLock { $0 }

@@ -83,13 +83,13 @@ import VaultAuthoring
         name: "Event",
         attributes: [
           AttributeDescription(name: "at", type: .date, defaultValue: .real(0)),
-          AttributeDescription(name: "state", type: .int),
+          AttributeDescription(name: "isFault", type: .int),
           AttributeDescription(name: "price", type: .decimal, defaultValue: .text("1.50")),
         ])
     ])
     let notes = schema.rendered(as: .swift).notes
     #expect(notes.count == 3 && notes.contains { $0.contains("set default of Event.at to none") }, "\(notes)")
     #expect(
-      notes.contains { $0.hasPrefix("Event.state: ") } && notes.contains { $0.hasPrefix("Event.price: ") })
+      notes.contains { $0.hasPrefix("Event.isFault: ") } && notes.contains { $0.hasPrefix("Event.price: ") })
   }
 }

@@ -115,7 +115,7 @@ private final class Child: Parent { @Attribute var y: Int }
   @Test(arguments: [
     ("id", "idValue"), ("ID", "IDValue"), ("_version", "version"), ("user_id", "userID"),
     ("rowid", "rowidValue"),
-    ("a.b", "ab"), ("1x", "value1x"), ("", "value"), ("état", nil), ("state", "status"),
+    ("a.b", "ab"), ("1x", "value1x"), ("", "value"), ("état", nil), ("objectState", "status"),
     ("isDeleted", "isRemoved"),
   ])
   func `an invalid property name is refused, and the error suggests a valid one`(

@@ -215,7 +215,7 @@ private final class Racer: ManagedObject {
     #expect {
       try Schema(entities: [b, EntityDescription(name: "B_cs")]).validate()
     } throws: { "\($0)".contains("B_cs") && "\($0)".contains("links of B") }
-    let c = EntityDescription(name: "C", attributes: [AttributeDescription(name: "state", type: .int)])
+    let c = EntityDescription(name: "C", attributes: [AttributeDescription(name: "objectState", type: .int)])
     #expect {
       try Schema(entities: [c]).validate()
     } throws: { "\($0)".contains("this name is reserved") }
