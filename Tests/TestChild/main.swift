@@ -35,6 +35,7 @@ do {
       acknowledge("saved")
     }
   case "save-recorded": try await saveRecorded(url)
+  case "save-undone": try await saveUndone(url)
   case "enqueue": try await enqueueWrites(url)
   case "processors": acknowledge("\(usableProcessors())")
   case "migrate":

@@ -131,6 +131,7 @@ let grouped =
 let bulk =
   (only.isEmpty || !only.isDisjoint(with: [20, 29, 38])) ? try await BulkBench(replies: rows(100_000)) : nil
 let recorded = (only.isEmpty || !only.isDisjoint(with: [22, 28])) ? try HistoryBench(tracks) : nil
+let undone = (only.isEmpty || only.contains(21)) ? try await UndoBench(tracks) : nil
 let paged = (only.isEmpty || only.contains(27)) ? try await PageBench(rows: rows(1_000_000)) : nil
 let texts = (only.isEmpty || only.contains(26)) ? try await TextBench(texts: rows(50_000)) : nil
 // A value that no row has at first, so that each row is changed.
@@ -259,6 +260,11 @@ let workloads = [
     try await bulk?.fetchAgain() ?? .nan
   } ours: {
     try await bulk?.observe() ?? .nan
+  },
+  Workload(number: 21, name: "undo of changes", rows: UndoBench.count, firstStage: 1.5, goal: 1.5) {
+    try undone?.change() ?? .nan
+  } ours: {
+    try undone?.undo() ?? .nan
   },
   Workload(number: 22, name: "insert with a history", rows: tracks.count, firstStage: 2, goal: 1.35) {
     try await recorded?.insert(keepsHistory: false) ?? .nan

@@ -43,6 +43,39 @@ import Testing
     #expect(acknowledged >= killCount)
   }
 
+  @Test func `kills during saves of undone and redone changes leave one whole state`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    var last = 0
+    for round in 0..<killCount {
+      let acknowledged = try runAndKillChild("save-undone", url, after: 0.001...0.06)
+      let store = try await openMicroblog(url)
+      let (names, statuses, strays) = try await store.read { context in
+        (
+          try context.fetch(User.self).all().map(\.name), try context.fetch(Status.self).count(),
+          try context.fetch(Status.self).where("user == nil").count()
+        )
+      }
+      #expect(names.count == 1 && statuses == 10 && strays == 0, "\(names)")
+      // Three lines for each number, and one for the first of all. The commit that was running may be done.
+      let number = try #require(names.first.flatMap { Int($0) })
+      let whole = round == 0 ? acknowledged - 1 : acknowledged
+      let (replaced, phase) = (whole / 3, whole % 3)
+      let base = round == 0 ? 0 : last
+      // Saved, or redone: the new user, or the next one. Undone: the former one, or the new one again.
+      let expected =
+        switch phase {
+        case 0: [base + replaced, base + replaced + 1]
+        case 1: [base + replaced + 1, base + replaced]
+        default: [base + replaced, base + replaced + 1]
+        }
+      #expect(expected.contains(number), "\(number) after \(acknowledged) lines from \(base)")
+      #expect(try await store.verify().isEmpty)
+      last = number
+      store.close()
+    }
+  }
+
   @Test func `kills during a migration leave the old version or the new one`() async throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let folder = try TemporaryFolder()
