@@ -16,7 +16,9 @@ import ObjectVault
     for track in tracks.prefix(Self.count) {
       context.insert(Track.self) {
         ($0.number, $0.plays, $0.year) = (track.number, track.plays, track.year)
+        ($0.seconds, $0.rating, $0.added) = (track.seconds, track.rating, track.added)
         ($0.title, $0.artist, $0.comment) = (track.title, track.artist, track.comment)
+        $0.isLoved = track.isLoved
       }
     }
     try context.save()
