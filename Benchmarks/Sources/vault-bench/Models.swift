@@ -60,6 +60,16 @@ struct TrackRow {
   var isLoved = false
 }
 
+extension Track {
+  /// Sets all attributes.
+  func set(_ row: TrackRow) {
+    (number, plays, year) = (row.number, row.plays, row.year)
+    (seconds, rating, added) = (row.seconds, row.rating, row.added)
+    (title, artist, comment) = (row.title, row.artist, row.comment)
+    isLoved = row.isLoved
+  }
+}
+
 struct TenRow { var i0, i1, i2, i3, i4, i5, i6, i7, i8, i9: Int }
 
 /// Returns tracks, the same on every run: strings have 8 to 40 characters, and about one of four comments

@@ -32,12 +32,7 @@ import ObjectVault
 
   private func insert(into context: ObjectContext) throws {
     for track in tracks {
-      context.insert(Track.self) {
-        ($0.number, $0.plays, $0.year) = (track.number, track.plays, track.year)
-        ($0.seconds, $0.rating, $0.added) = (track.seconds, track.rating, track.added)
-        ($0.title, $0.artist, $0.comment) = (track.title, track.artist, track.comment)
-        $0.isLoved = track.isLoved
-      }
+      context.insert(Track.self) { $0.set(track) }
     }
     try context.save()
   }

@@ -43,7 +43,7 @@ extension Bench {
     return try await secondsOfAll {
       for track in tracks {
         try await store.write { context in
-          _ = context.insert(Track.self) { fill($0, track) }
+          _ = context.insert(Track.self) { $0.set(track) }
         }
       }
     }
@@ -59,7 +59,7 @@ extension Bench {
       try await Task.detached {
         for track in tracks {
           try await store.enqueue { context in
-            _ = context.insert(Track.self) { fill($0, track) }
+            _ = context.insert(Track.self) { $0.set(track) }
           }
         }
         try await store.flush()
@@ -130,17 +130,4 @@ extension Bench {
       try context.save()
     }
   }
-}
-
-private func fill(_ object: Track, _ track: TrackRow) {
-  object.number = track.number
-  object.plays = track.plays
-  object.year = track.year
-  object.seconds = track.seconds
-  object.rating = track.rating
-  object.title = track.title
-  object.artist = track.artist
-  object.comment = track.comment
-  object.added = track.added
-  object.isLoved = track.isLoved
 }

@@ -160,8 +160,6 @@ extension ObjectContext {
   fileprivate func discardEqualValues(of object: ManagedObject) {
     // An undo manager has recorded the writes.
     guard undoes == nil, object.state == .loaded, object.isRegistered else { return }
-    index.wake(object)
-    pending.didRefresh()
-    object.overlay = nil
+    discardPendingValues(of: object)
   }
 }

@@ -1,31 +1,37 @@
-// Those who observe the objects of a context, and the order in which they are notified.
+// The observers of a context and its objects, and when they are notified.
 
 internal import Observation
 
-/// Those who observe the objects of a context.
+/// Notifies the observers of a context and its objects.
 ///
-/// The setter of an attribute notifies before it writes. What changes several values, such as the setter of a
-/// relationship, a fetch, a save or a merge, notifies when it has ended: the closure of an observer may read
-/// and change objects.
+/// The setter of an attribute notifies before it writes. Every other call collects what it changes, and
+/// notifies after it has ended, because an observer may read and change objects.
 final class ContextObservers: Observable {
-  private enum Part { case all, state, slot(Int) }
+  /// What a call has changed of an object that is observed.
+  private struct Change {
+    let observed: ObservedProperties
+    /// The properties that have changed; nil for all.
+    var slots: Set<Int>? = []
+  }
 
   private let registrar = ObservationRegistrar()
-  private var waiting: [(observers: ObjectObservers, part: Part)] = []
+  /// The changes that observers are still to be notified of, in their order and by object.
+  private var waiting: [Change] = []
+  private var places: [ObjectIdentifier: Int] = [:]
   /// The tables of which objects were deleted.
   private var deletedTables: Set<Int> = []
-  /// The tables of which members were read.
+  /// The tables whose members were read.
   private var readTables: Set<Int> = []
-  /// Whether the context had changes when that was last compared.
+  /// Whether the context had changes when observers were last notified of that.
   private var hadChanges = false
   private let hasChanges: () -> Bool
-  /// The number of calls that change objects and are not finished.
+  /// The number of calls that have not ended.
   private var unfinished = 0
-  private var isDelivering = false
-  /// The properties whose observers are being notified.
-  private var beingTold: [(object: ManagedObject, slot: Int)] = []
+  private var isNotifying = false
+  /// The properties whose observers are being notified by a setter.
+  private var notifying: [(observed: ObservedProperties, slot: Int)] = []
 
-  // These two stand for what is observed, in key paths.
+  // Key paths of these two identify what is observed of the context.
   private var changes: Bool { false }
   private subscript(deletionsIn table: Int) -> Int { table }
 
@@ -37,6 +43,7 @@ final class ContextObservers: Observable {
 
   /// Registers a read of whether the context has changes.
   func noteReadOfChanges() { registrar.access(self, keyPath: \.changes) }
+
   /// Registers that members are read.
   /// - Parameter table: The index of the root entity of their table.
   func noteReadOfMembers(in table: Int) {
@@ -44,70 +51,85 @@ final class ContextObservers: Observable {
     registrar.access(self, keyPath: \.[deletionsIn: table])
   }
 
-  /// Notifies the observers of a property that is about to be written, and those of the object's state; in a
-  /// call that changes more, when that has ended. An observer that writes to the property is not notified of
-  /// that: it would be a recursion without end.
+  /// Notifies the observers of a property that is about to be written. During a call that has not ended,
+  /// collects the change.
+  ///
+  /// If an observer writes to the same property, its observers are not notified again: they would notify each
+  /// other without end.
   func willChange(_ object: ManagedObject, _ slot: Int) {
-    guard let observers = object.observers else { return }
-    guard unfinished == 0 else { return waiting.append((observers, .slot(slot))) }
-    guard !beingTold.contains(where: { $0 == (object, slot) }) else { return }
-    beingTold.append((object, slot))
-    defer { beingTold.removeLast() }
-    observers.notify(of: slot)
+    guard let observed = object.extras?.observed else { return }
+    guard unfinished == 0 else { return collect(observed) { $0?.insert(slot) } }
+    guard !notifying.contains(where: { $0.observed === observed && $0.slot == slot }) else { return }
+    notifying.append((observed, slot))
+    defer { notifying.removeLast() }
+    observed.notify(of: slot)
   }
 
-  /// Notes that values of an object have changed, or its state.
+  /// Collects that values of an object have changed, or only its state.
   func didChange(_ object: ManagedObject, isOnlyState: Bool = false) {
-    if let observers = object.observers { waiting.append((observers, isOnlyState ? .state : .all)) }
+    guard let observed = object.extras?.observed else { return }
+    collect(observed) { slots in
+      if !isOnlyState { slots = nil }
+    }
   }
 
-  /// Notes that an object was deleted that may be a member of relationships.
+  private func collect(_ observed: ObservedProperties, _ add: (inout Set<Int>?) -> Void) {
+    let place = places[ObjectIdentifier(observed)] ?? waiting.count
+    if place == waiting.count {
+      waiting.append(Change(observed: observed))
+      places[ObjectIdentifier(observed)] = place
+    }
+    add(&waiting[place].slots)
+  }
+
+  /// Collects that an object was deleted, which may be a member of relationships.
   func didDelete(in table: Int) { deletedTables.insert(table) }
 
-  /// Notes that deletions were undone.
+  /// Collects that deletions were undone.
   func didRestoreDeleted() { deletedTables.formUnion(readTables) }
 
-  /// Runs a call that changes objects, and notifies the observers when the outermost such call has ended.
+  /// Runs a call that changes objects, and notifies observers after the outermost such call has ended.
   func holding<Result>(_ body: () throws -> Result) rethrows -> Result {
     unfinished += 1
     defer {
       unfinished -= 1
-      deliver()
+      notify()
     }
     return try body()
   }
 
-  /// Notifies the observers of what was noted, unless a call is not finished. What an observer changes is
-  /// reported after it has returned.
-  func deliver() {
-    guard unfinished == 0, !isDelivering else { return }
-    isDelivering = true
-    defer { isDelivering = false }
+  /// Notifies observers of the collected changes, unless a call has not ended. What an observer changes is
+  /// collected, and its observers are notified afterwards.
+  func notify() {
+    guard unfinished == 0, !isNotifying else { return }
+    isNotifying = true
+    defer { isNotifying = false }
     while true {
-      let isFlipped = hasChanges() != hadChanges
-      guard isFlipped || !waiting.isEmpty || !deletedTables.isEmpty else { return }
-      let (taken, tables) = (waiting, deletedTables)
-      (waiting, deletedTables) = ([], [])
-      if isFlipped { hadChanges.toggle() }
-      for (observers, part) in taken {
-        switch part {
-        case .all: observers.notifyOfAll()
-        case .state: observers.notifyOfState()
-        case .slot(let slot): observers.notify(of: slot)
+      let isOther = hasChanges() != hadChanges
+      guard isOther || !waiting.isEmpty || !deletedTables.isEmpty else { return }
+      let (changes, tables) = (waiting, deletedTables)
+      (waiting, places, deletedTables) = ([], [:], [])
+      if isOther { hadChanges.toggle() }
+      for change in changes {
+        guard let slots = change.slots else {
+          change.observed.notifyOfAll()
+          continue
         }
+        for slot in slots.sorted() { change.observed.notify(of: slot) }
+        if slots.isEmpty { change.observed.notifyOfState() }
       }
-      if isFlipped { tell(\.changes) }
-      for table in tables.sorted() { tell(\.[deletionsIn: table]) }
+      if isOther { notify(\.changes) }
+      for table in tables.sorted() { notify(\.[deletionsIn: table]) }
     }
   }
 
-  /// Notifies all observers of the context, which learn of nothing afterwards.
+  /// Notifies all observers of the context, which are not notified any more afterwards.
   func end() {
-    tell(\.changes)
-    for table in readTables.sorted() { tell(\.[deletionsIn: table]) }
+    notify(\.changes)
+    for table in readTables.sorted() { notify(\.[deletionsIn: table]) }
   }
 
-  private func tell<Value>(_ path: KeyPath<ContextObservers, Value>) {
+  private func notify<Value>(_ path: KeyPath<ContextObservers, Value>) {
     registrar.willSet(self, keyPath: path)
     registrar.didSet(self, keyPath: path)
   }

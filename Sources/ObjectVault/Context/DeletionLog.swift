@@ -13,7 +13,7 @@ final class DeletionLog {
   /// and not lower, because a set that has missed more deletions is rebuilt.
   private static let capacity = 1024
 
-  /// Those who observe the members of relationships; nil if observers are not notified.
+  /// The observers of members; nil if observers are not notified.
   var observers: ContextObservers?
 
   func append(_ object: ManagedObject) {

@@ -42,12 +42,11 @@ extension Persistable where Self: ManagedObject {
   /// error that ``ObjectContext/faultErrors`` gets.
   private func knownRelationship(_ path: PartialKeyPath<Self>) -> RelationshipMapping? {
     guard context != nil else { return nil }
-    do { return try relationship(named: try path.propertyNames.shownPath) } catch {
+    do { return try relationship(path.propertyNames.shownPath) } catch {
       context?.note(error)
       return nil
     }
   }
-
 }
 
 extension ManagedObject {
@@ -57,15 +56,21 @@ extension ManagedObject {
   /// - Returns: `false` for a new object.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` for an attribute;
-  ///   ``StoreError/noContext(entity:property:)``.
-  public func hasFault(forName name: String) throws -> Bool { hasFault(try relationship(named: name)) }
+  ///   ``StoreError/noContext(entity:property:)``, ``StoreError/objectGone(entity:rowID:)`` for an object
+  ///   that is in no context.
+  public func hasFault(forName name: String) throws -> Bool {
+    if host == nil { throw unreachable(name) }
+    return hasFault(try relationship(name))
+  }
 
-  /// Returns the ids of the objects that a relationship refers to, without reading their rows: as
-  /// `objectIDs(for:)` with the key path of a class.
+  /// Returns the ids of the objects that a relationship refers to: as `objectIDs(for:)` with the key path of
+  /// a class. Of a to-many, the rows of the members are not read. Of a to-one, this object's row is, and the
+  /// target's if its entity has subentities.
   /// - Parameter name: The name of the relationship.
   /// - Returns: The ids: of a to-one at most one, of an ordered to-many in its order, otherwise the saved
   ///   ones by their numbers and then the new ones.
-  /// - Throws: As ``hasFault(forName:)``; ``StoreError/objectGone(entity:rowID:)``; ``SQLError``.
+  /// - Throws: As ``hasFault(forName:)``; ``StoreError/objectGone(entity:rowID:)`` if the row no longer
+  ///   exists; ``SQLError``.
   public func objectIDs(forName name: String) throws -> [DynamicID] { try relatedIDs(named: name) }
 
   fileprivate final func hasFault(_ relationship: RelationshipMapping) -> Bool {
@@ -79,28 +84,20 @@ extension ManagedObject {
   }
 
   fileprivate final func relatedIDs(named name: String) throws -> [DynamicID] {
-    if state == .invalid, !isDraft { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    guard let context else { throw StoreError.noContext(entity: nameOfEntity, property: name) }
-    let relationship = try relationship(named: name)
-    if isTracked { noteReadOfMembers(relationship.slot) }
+    guard let context else { throw unreachable(name) }
+    if state == .invalid { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
+    let relationship = try relationship(name)
     let rows: [Int64]
     if !relationship.isToMany {
       rows = try relatedObject(name).map { [$0.visibleRowID] } ?? []
-    } else if relationship.isOrdered {
-      if state != .inserted { try loadMembers(relationship.slot) }
-      rows = relatedList(relationship.slot).map(\.visibleRowID)
     } else {
-      rows = try context.memberIDs(of: self, relationship)
+      if isTracked { noteReadOfMembers(relationship.slot) }
+      if relationship.isOrdered, state != .inserted { try loadMembers(relationship.slot) }
+      rows =
+        relationship.isOrdered
+        ? relatedList(relationship).map(\.visibleRowID) : try context.memberIDs(of: self, relationship)
     }
     return rows.map { DynamicID(entity: relationship.destination.name, rowID: $0, of: context.mark(of: $0)) }
-  }
-
-  fileprivate final func relationship(named name: String) throws(StoreError) -> RelationshipMapping {
-    let slot = try slot(name)
-    guard let relationship = origin?.slots[slot].relationship else {
-      throw misused(name, reason: "is an attribute, and not a relationship")
-    }
-    return relationship
   }
 }
 

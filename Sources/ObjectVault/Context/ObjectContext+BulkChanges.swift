@@ -30,7 +30,7 @@ extension ObjectContext {
       guard access.connection != nil else { throw StoreError.unsavedChanges }
       try save()
     }
-    return try body()
+    return try notifyingObservers(body)
   }
 
   /// Runs a bulk change in a transaction, inside of ``savingFirst(_:)``.

@@ -67,7 +67,7 @@ extension ObjectContext {
     guard let merging, merging.hasArrived, snapshot == nil, pinned == nil, hookRun == nil,
       byteWriting == nil
     else { return }
-    for change in merging.takeArrived() { mergeChanges(change) }
+    notifyingObservers { for change in merging.takeArrived() { merge(change) } }
   }
 
   /// Lets setters tell of each write, or only of the first one to an object.

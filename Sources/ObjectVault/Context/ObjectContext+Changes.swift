@@ -30,8 +30,11 @@ extension ObjectContext {
   }
 
   /// Invalidates all objects after the transaction was rolled back: their values may not be in the file.
-  func abandon() {
+  func abandon() { notifyingObservers(invalidateAll) }
+
+  private func invalidateAll() {
     for object in maps.objects {
+      observers?.didChange(object)
       object.dropRow()
       object.dropLastRow()
       object.overlay = nil
@@ -68,7 +71,7 @@ extension ObjectContext {
       object.isRegistered = true
       pending.didChange(object)
     }
-    if observers != nil { deliverToObservers() }
+    if observers != nil { notifyObservers() }
   }
 
   /// The indexes of the entities whose rows a save may change: those of changed objects, and those that

@@ -20,12 +20,10 @@ extension ObjectContext {
       return
     }
     guard acceptsChanges else { return }
-    notifyingObservers {
-      undoable {
-        guard object.state == .inserted else { return remove(object) }
-        let deletions = NewDeletions([object], denied: deniedDeletions)
-        if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
-      }
+    undoable {
+      guard object.state == .inserted else { return remove(object) }
+      let deletions = NewDeletions([object], denied: deniedDeletions)
+      if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
     }
   }
 

@@ -84,6 +84,10 @@ extension ObjectContext {
     if relationship.isOrdered { object.arrangeDraft(others, relationship) }
   }
 
+  func refusal(ofDraft object: ManagedObject) -> StoreError? {
+    unsafe map(of: type(of: object)) == nil ? refusal(of: object) : nil
+  }
+
   /// Returns why an object cannot be inserted.
   private func refusal(of object: ManagedObject) -> StoreError {
     let name = object.nameOfEntity

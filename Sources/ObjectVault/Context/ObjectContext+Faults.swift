@@ -139,9 +139,11 @@ extension ObjectContext {
   /// - Returns: The object of the row; another object if another program has changed the entity of the
   ///   row; nil if there is no row of the entity.
   private func read(_ object: ManagedObject, as entity: EntityMapping) throws -> ManagedObject? {
-    let found = try fetchRow(entity, object.rowID)
-    if found == nil, entity.includes(object.entity) { object.loseRow() }
-    return found
+    try notifyingObservers {
+      let found = try fetchRow(entity, object.rowID)
+      if found == nil, entity.includes(object.entity) { object.loseRow() }
+      return found
+    }
   }
 
   private func fetchRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
@@ -191,7 +193,9 @@ extension ObjectContext {
   /// all that are not lazy. If the row is missing, the object becomes invalid.
   func complete(_ object: ManagedObject, for slot: Int?) throws {
     guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
-    if let slot, entity.lazySlots.contains(slot) { return try readLazy(slot, of: object, entity) }
+    if let slot, entity.lazySlots.contains(slot) {
+      return try notifyingObservers { try readLazy(slot, of: object, entity) }
+    }
     guard object.lacksFetched else { return }
     countFault(object.rowID, table: object.map?.table)
     guard object.overlay == nil, object.state == .loaded else {

@@ -199,7 +199,7 @@ extension ObjectContext {
   /// connection the hooks may need.
   @inline(__always) func awake() {
     if !awakening.isEmpty, snapshot == nil { awakeAll() }
-    if observers != nil, snapshot == nil { deliverToObservers() }
+    if observers != nil, snapshot == nil { notifyObservers() }
   }
 
   @inline(never) private func awakeAll() {

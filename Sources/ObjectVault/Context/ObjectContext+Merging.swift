@@ -21,7 +21,8 @@ extension ObjectContext {
   /// - Parameter change: An element of ``Store/changes(bufferingUpTo:)``, also of this context itself.
   public func mergeChanges(_ change: StoreChange) { notifyingObservers { merge(change) } }
 
-  private func merge(_ change: StoreChange) {
+  /// Merges a change, inside of a call that notifies observers.
+  func merge(_ change: StoreChange) {
     guard case .committed(let changes) = change else { return forgetCleanRows() }
     for row in changes.inserted {
       guard let entity = core.mapping.entity(named: row.entity) else { continue }

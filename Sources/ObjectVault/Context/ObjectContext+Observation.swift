@@ -3,7 +3,7 @@
 public import Observation
 
 extension ObjectContext {
-  /// Whether those who observe the objects of this context learn of changes: views of SwiftUI,
+  /// Whether observers of this context and its objects are notified of changes: views of SwiftUI,
   /// `withObservationTracking`, the sequence `Observations`. Default `false`; set in ``Store/mainContext``,
   /// and in a scratch context of a context that has it set.
   ///
@@ -16,15 +16,16 @@ extension ObjectContext {
   /// }
   /// ```
   ///
-  /// Observed are the attributes and relationships that were read, by class or by name, and ``hasChanges`` of
-  /// the context and `hasChanges`, `isInserted`, `isUpdated` and `isDeleted` of its objects; not the ids, and
-  /// not objects before their insertion. The setter of an attribute notifies before it writes, as other
-  /// observable classes do. The setter of a relationship, a fetch, a save, a rollback, and what is merged
-  /// from others notify when they have ended. A deletion can also notify those who have read to-manys of the
-  /// object's class. Results of fetches are not observed: for these there is
-  /// ``Store/observe(_:interval:values:)``.
+  /// Observed are the attributes and relationships that were read, by class or by name, ``hasChanges`` of the
+  /// context, and `hasChanges`, `isInserted`, `isUpdated` and `isDeleted` of its objects. Not observed are
+  /// ids, objects before their insertion, and results of fetches (``Store/observe(_:interval:values:)``).
   ///
-  /// Each object that is read then takes 100 to 300 bytes more, and several hundred while it is tracked; a
+  /// The setter of an attribute notifies before it writes, as other observable classes do. Every other call
+  /// notifies after it has changed all that it changes: the setter of a relationship, each read of a fetch, a
+  /// save, a rollback, a merge. A deletion also notifies observers of to-manys of the object's class,
+  /// although the object may not have been a member. The release of the context notifies no observer.
+  ///
+  /// Each object that is read then takes 100 to 300 bytes more, and several hundred while it is observed; a
   /// read takes some tens of nanoseconds more, and a setter about as long as with an undo manager. Without it
   /// a read tests one bit. Switching it off notifies the observers of the context, and not those of objects.
   public var notifiesObservers: Bool {
@@ -39,7 +40,9 @@ extension ObjectContext {
     }
   }
 
-  func noteRead(of object: ManagedObject, _ slot: Int) { object.registerRead(slot) }
+  func noteRead(of object: ManagedObject, _ slot: Int) {
+    if observers != nil { object.registerRead(slot) }
+  }
   func noteReadOfMembers(in table: Int) { observers?.noteReadOfMembers(in: table) }
 
   /// Runs `body`, and notifies observers afterwards of what it has changed.
@@ -49,8 +52,8 @@ extension ObjectContext {
   }
 
   /// Notifies observers of what has changed, unless a call that changes more is not finished.
-  @inline(__always) func deliverToObservers() { observers?.deliver() }
+  @inline(__always) func notifyObservers() { observers?.notify() }
 }
 
-/// A view learns of ``hasChanges`` if ``notifiesObservers`` is set.
+/// Observers of ``hasChanges`` are notified if ``notifiesObservers`` is set.
 extension ObjectContext: Observable {}

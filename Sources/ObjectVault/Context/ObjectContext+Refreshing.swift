@@ -98,7 +98,7 @@ extension ObjectContext {
     let slot = relationship.slot
     index.wake(object)
     revertMember(object, of: relationship, inverse: inverse)
-    observers?.didChange(object)
+    didRefresh(object)
     overlay[slot] = object.rowValue(slot) ?? .null
     overlay.refused?[slot] = nil
     guard object.hasRow else { return }

@@ -105,6 +105,12 @@ extension ObjectContext {
     if let byteWriting { throw byteWriting }
     guard !pending.isLive else { throw StoreError.unsavedChanges }
     try run?.check()
+    return try notifyingObservers { try changeWithoutObjects(by: sql, change) }
+  }
+
+  private func changeWithoutObjects<Result>(
+    by sql: SQL, _ change: (Connection) throws -> (Result, RowsChangedBySQL)
+  ) throws -> Result {
     switch access {
     case .writing(_, nil, _):
       throw StoreError.sqlRefused(
@@ -200,6 +206,9 @@ extension ObjectContext {
     }
     guard !changed.keepsRelationships else { return }
     // Members and targets that were read before may differ now.
-    for object in maps.objects { object.forgetFetchedMembers(keepsOrders: false) }
+    for object in maps.objects {
+      object.forgetFetchedMembers(keepsOrders: false)
+      observers?.didChange(object)
+    }
   }
 }

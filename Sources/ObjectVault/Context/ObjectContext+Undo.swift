@@ -187,11 +187,10 @@ extension ObjectContext {
       index.wake(object)
     case .invalid, .detached, .fault, .loaded, .inserted:
       guard object.map == nil || object.state == .invalid else { break }
-      observers?.didChange(object)
       object.leaveMap()
       object.map = removed.map
       object.state = .inserted
-      object.extras = nil
+      object.dropExtras()
       object.dropRow()
       (object.isPartial, object.isRegistered) = (false, false)
       if object.rowID <= 0 { object.rowID = pending.makeTemporaryID(table: removed.map.table) }
@@ -219,10 +218,14 @@ extension ObjectContext {
       }
       overlay.changed.remove(slot)
     }
-    guard overlay.changed.isEmpty else { return }
+    if overlay.changed.isEmpty { discardPendingValues(of: object) }
+  }
+
+  /// Discards the pending values of an object, which equal its row.
+  func discardPendingValues(of object: ManagedObject) {
     index.wake(object)
-    observers?.didChange(object, isOnlyState: true)
     if object.isRegistered { pending.didRefresh() }
+    observers?.didChange(object, isOnlyState: true)
     object.overlay = nil
   }
 
@@ -236,11 +239,14 @@ extension ObjectContext {
   }
 
   /// Runs a call that makes several changes.
-  func undoable(_ body: () -> Void) { notifyingObservers { oneUndo(body) } }
+  func undoable(_ body: () -> Void) { oneUndo(body) }
 
-  /// Runs `body`, whose changes are one group of the undo manager.
+  /// Runs `body`, whose changes are one group of the undo manager, and of which observers are notified
+  /// afterwards.
   func oneUndo<Result>(_ body: () throws -> Result) rethrows -> Result {
-    if let undoes { try undoes.call(body) } else { try body() }
+    try notifyingObservers {
+      if let undoes { try undoes.call(body) } else { try body() }
+    }
   }
 
   func willWrite(_ object: ManagedObject, _ slot: Int) {

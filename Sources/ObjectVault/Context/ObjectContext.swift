@@ -149,7 +149,7 @@ public final class ObjectContext: ObjectHost {
   /// The changes that consumers of ``objectsDidChange`` have not received yet. Never passed inout to code
   /// that calls back into the context.
   @safe @exclusivity(unchecked) var changeLogs: [WeakLog] = []
-  /// Those who observe the objects; nil if observers are not notified.
+  /// The observers; nil if they are not notified.
   @safe @exclusivity(unchecked) var observers: ContextObservers?
   /// The commits of others that are still to be merged; nil if none are merged automatically.
   @safe @exclusivity(unchecked) var merging: AutomaticMerging?
@@ -218,7 +218,7 @@ public final class ObjectContext: ObjectHost {
     return hasUnsavedChanges
   }
 
-  /// As ``hasChanges``, which also registers the read for observers.
+  /// Whether there is anything to save, as ``hasChanges``. Does not register the read for observers.
   var hasUnsavedChanges: Bool {
     pending.isLive || !written.rows.isEmpty || !pendingMetadata.values.isEmpty
       || pendingMetadata.isUncommitted
@@ -265,7 +265,7 @@ public final class ObjectContext: ObjectHost {
   ) rethrows {
     guard acceptsChanges else { return }
     guard undoes != nil || observers != nil else { return try add(object, in: map, configure) }
-    try notifyingObservers { try oneUndo { try add(object, in: map, configure) } }
+    try oneUndo { try add(object, in: map, configure) }
   }
 
   @inline(__always) private func add<Object: ManagedObject>(

@@ -15,7 +15,8 @@ internal import CipherSQLite
 /// are not saved. Of a to-one it has the id; members of to-manys are not part of it.
 @dynamicMemberLookup
 public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable {
-  /// The entity and the row of the object; the id of a new object is temporary.
+  /// The entity and the row of the object. The id of a new object is temporary, and 0 in a snapshot of it
+  /// that was decoded.
   public let id: DynamicID
   /// The values in their stored forms, by property; those that could not be read are missing.
   public private(set) var values: ChangeSet.Values
@@ -29,18 +30,22 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
   struct Origin: Sendable, Hashable {
     var store = StoreFingerprint.unknown
     var context = StoreFingerprint.unknown
+    /// The to-ones that refer to new objects, by their temporary ids.
+    var newTargets: Set<String> = []
     static func == (left: Origin, right: Origin) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
   }
 
   private enum CodingKeys: CodingKey { case id, values, base }
 
-  /// Encodes the id, the values and the former values. Of a new object, whose id is temporary, the row id is
-  /// encoded as 0.
+  /// Encodes the id, the values and the former values. The id of a new object is encoded as 0.
+  /// - Throws: `EncodingError.invalidValue` if a to-one refers to a new object, whose id is temporary.
   public func encode(to encoder: any Encoder) throws {
+    if let name = origin.newTargets.min() {
+      throw EncodingError.temporaryID(self, of: "\(id.entity).\(name)", encoder.codingPath)
+    }
     var container = encoder.container(keyedBy: CodingKeys.self)
-    let known = id.isTemporary ? DynamicID(entity: id.entity, rowID: 0) : id
-    try container.encode(known, forKey: .id)
+    try container.encode(id.isTemporary ? DynamicID(entity: id.entity, rowID: 0) : id, forKey: .id)
     try container.encode(values, forKey: .values)
     try container.encode(base, forKey: .base)
   }
@@ -98,6 +103,7 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
   }
 
   private mutating func set(_ name: String, _ value: SQLValue) {
+    origin.newTargets.remove(name)
     let former = base[name] ?? values[name] ?? .null
     base[name] = former.isStored(as: value) ? nil : former
     values[name] = value
@@ -130,24 +136,32 @@ extension Persistable where Self: ManagedObject {
   /// error is in ``ObjectContext/faultErrors``.
   public func snapshot() -> ObjectSnapshot<Self> {
     var values: ChangeSet.Values = [:]
+    var source = ObjectSnapshot<Self>.Origin(store: mark(of: 1), context: mark(of: -1))
+    func add(target: SQLValue, _ name: String) {
+      values[name] = target
+      if target.int64.map({ $0 < 0 }) == true { source.newTargets.insert(name) }
+    }
     if isDraft {
-      let draft = draftValues
       for property in ClassDescription.of(type(of: self)).properties {
-        if case .attribute = property.kind { values[property.name] = draft[property.slot] }
+        if case .attribute = property.kind { values[property.name] = draftValue(property.slot) }
       }
     } else if let origin {
       for slot in origin.storedSlots {
         if isTracked { noteRead(slot) }
         guard let value = storedValue(slot) else { continue }
-        values[origin.slots[slot].name] = origin.isToOne[slot] ? host?.known(value) ?? value : value
+        let name = origin.slots[slot].name
+        if origin.isToOne[slot] {
+          add(target: host?.known(value) ?? value, name)
+        } else {
+          values[name] = value
+        }
       }
       for relationship in origin.relationships where relationship.isLookedUp {
-        do { values[relationship.name] = try value(relationship.name) } catch { host?.note(error) }
+        do { add(target: try value(relationship.name), relationship.name) } catch { host?.note(error) }
       }
     }
     return ObjectSnapshot(
-      id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values,
-      origin: .init(store: mark(of: 1), context: mark(of: -1)))
+      id: DynamicID(entity: nameOfEntity, rowID: visibleRowID), values: values, origin: source)
   }
 
   /// Sets the properties that were set in a snapshot; all others stay as they are.
@@ -158,7 +172,8 @@ extension Persistable where Self: ManagedObject {
   /// - Returns: The properties whose present values, set since the snapshot was made, were replaced; in
   ///   alphabetical order.
   /// - Throws: As ``ManagedObject/set(_:toStored:)``; for the target of a to-one also
-  ///   ``StoreError/objectGone(entity:rowID:)`` and ``StoreError/idOfAnotherStore(entity:rowID:)``.
+  ///   ``StoreError/objectGone(entity:rowID:)`` and ``StoreError/idOfAnotherStore(entity:rowID:)``, and
+  ///   ``StoreError/noContext(entity:property:)`` if this object is not inserted yet.
   ///   Properties that were set before the error stay set.
   @discardableResult
   public func apply(_ snapshot: ObjectSnapshot<Self>, overwriting: Bool = false) throws -> [String] {
@@ -166,6 +181,11 @@ extension Persistable where Self: ManagedObject {
     var replaced: [String] = []
     for name in names {
       guard let value = snapshot.values[name] else { continue }
+      if isDraft, case .relationship = try draftProperty(name).kind {
+        // Only a context finds the object of an id.
+        if value.isNull { continue }
+        throw StoreError.noContext(entity: nameOfEntity, property: name)
+      }
       let present = try self.value(name)
       if let base = snapshot.base[name], !present.isStored(as: base), !present.isStored(as: value) {
         replaced.append(name)
@@ -185,6 +205,7 @@ extension ManagedObject {
   fileprivate final func set(
     _ name: String, toStoredOrID value: SQLValue, of store: StoreFingerprint, in context: StoreFingerprint
   ) throws {
+    if isDraft { return try set(name, toStored: value) }
     let slot = try slot(name)
     guard let relationship = origin?.slots[slot].relationship else { return try set(name, toStored: value) }
     try requireChangeable(name)

@@ -56,7 +56,7 @@ public struct StoreMetadata {
     guard context.canWrite else { throw StoreError.readOnlyContext }
     try context.run?.check()
     context.pendingMetadata.values[name] = try value.stored()
-    context.deliverToObservers()
+    context.notifyObservers()
   }
 
   /// Removes a value; the next save does. Does nothing if there is none.

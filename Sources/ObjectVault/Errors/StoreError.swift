@@ -28,7 +28,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The row of an object does not exist, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
   /// A property was used on an object that belongs to no context: it was made by its own initializer, or
-  /// its context was released. For a deletion, `property` is `delete`.
+  /// its context was released. For a deletion, `property` is `delete`; for ``ManagedObject/load()``
+  /// it is `load`.
   case noContext(entity: String, property: String)
   /// No higher id is left for new objects of an entity, or a row has an id that is too high: the highest
   /// is 2^62 - 1.
@@ -43,8 +44,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case foreignObject(entity: String, property: String)
   /// An id belongs to an object of another store.
   case idOfAnotherStore(entity: String, rowID: Int64)
-  /// The id of a new object was used in another context than the object's own, or encoded. It gets its final
-  /// id by the save.
+  /// A look-up was given the temporary id of a new object of another context. The save gives the object its
+  /// final id. An encoder throws `EncodingError.invalidValue` with the text of this error.
   case temporaryID(entity: String)
   /// A URI does not name an object: it has another form than ``ObjectID/uri``, or names another entity.
   case uriRefused(uri: String, reason: String)
@@ -276,6 +277,9 @@ extension StoreError: CustomStringConvertible {
     case .noContext(let entity, "delete"):
       "An object of \(entity) was to be deleted, but it belongs to no context: it was not inserted, or its "
         + "context was released. Delete an object in the context that it was fetched in."
+    case .noContext(let entity, "load"):
+      "An object of \(entity) was to be read, but it belongs to no context: it was not inserted, or its context "
+        + "was released. Fetch it in a context that lives as long as the object is in use."
     case .noContext(let entity, let property):
       "\(entity).\(property) was used, but the object belongs to no context and has no values. Create "
         + "objects with context.insert, and keep their context alive as long as they are in use."

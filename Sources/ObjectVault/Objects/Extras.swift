@@ -2,7 +2,6 @@
 // and rarer state. MemberOrder has the order of members, TypedMembers the values that getters return.
 
 internal import CipherSQLite
-internal import Observation
 
 /// The rarely needed state of an object, created when its first part is needed.
 @safe @usableFromInline
@@ -35,12 +34,12 @@ final class Extras {
   /// The row that a fault had in memory before. It can still be read if the file no longer has the row.
   var lastRow: LastRow?
 
-  /// Those who observe the object; nil if it was never read in a context that notifies observers.
-  var registrar: ObservationRegistrar?
+  /// The observers of the object; nil if it was never read in a context that notifies observers.
+  var observed: ObservedProperties?
 
   /// Whether an object in a context no longer needs these extras.
   var isEmpty: Bool {
-    unsafe overlayReference == nil && !holdsObjects && lastRow == nil && registrar == nil
+    unsafe overlayReference == nil && !holdsObjects && lastRow == nil && observed == nil
   }
 
   init(overlay: Overlay?) { self.overlay = overlay }

@@ -116,12 +116,13 @@ package final class IdentityMap {
   /// context frees the map, it clears only the references of objects that are still in the map.
   @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
-    if isTracked { object.setTracked(true) }
+    if object.isTracked != isTracked { object.setTracked(isTracked) }
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
     // If the former object has pending changes, its id is one that no store assigns, such as a negative
     // one that SQL wrote. The changes are reported as lost.
     if former.isPending { host?.note(StoreError.objectGone(entity: entity.name, rowID: key)) }
+    if former.state != .deleted, former.state != .invalid { host?.didLoseRow(of: former) }
     former.map = nil
     former.state = .invalid
   }

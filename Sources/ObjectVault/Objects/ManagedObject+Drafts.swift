@@ -30,6 +30,12 @@ extension ManagedObject {
     return overlay
   }
 
+  /// Returns a value of a draft.
+  final func draftValue(_ slot: Int) -> SQLValue {
+    let values = draftValues
+    return values.changed.contains(slot) ? values[slot] : .null
+  }
+
   final func writeDraft(_ value: SQLValue, _ slot: Int, error: (any Error)? = nil) {
     let overlay = draftValues
     overlay.refused?[slot] = nil

@@ -15,8 +15,13 @@ extension ManagedObject {
   ///   ``StoreError/objectGone(entity:rowID:)``, ``StoreError/noContext(entity:property:)``; ``SQLError``.
   public func relatedObject(_ name: String) throws -> ManagedObject? {
     if isDraft { return draft[try draftRelationship(name, isToMany: false).slot].first }
+    guard let host else { throw unreachable(name) }
     let relationship = try relationship(name, isToMany: false)
-    guard case .integer = try value(name) else { return nil }
+    guard case .integer(let id) = try value(name) else { return nil }
+    // The class of such a target depends on its row, which is read here so that an error is thrown.
+    if relationship.destination.isInHierarchy {
+      _ = try host.target(withID: id, of: relationship.destination)
+    }
     return readToOne(UInt16(relationship.slot), as: ManagedObject.self) { \ManagedObject.objectState }
   }
 
@@ -28,34 +33,34 @@ extension ManagedObject {
   public func relatedObjects(_ name: String) throws -> [ManagedObject] {
     if isDraft { return draft[try draftRelationship(name, isToMany: true).slot] }
     let relationship = try relationship(name, isToMany: true)
-    guard let host else { throw StoreError.noContext(entity: nameOfEntity, property: name) }
+    guard let host else { throw unreachable(name) }
     host.reads?(nameOfEntity, name, rowID)
     if isUnread { try load() }
-    if state == .deleted || state == .invalid {
-      throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID)
-    }
+    if state == .invalid { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
+    if isTracked { noteReadOfMembers(relationship.slot) }
     try loadMembers(relationship.slot)
-    return relatedList(relationship.slot)
+    return relatedList(relationship)
   }
 
-  /// Returns the members of a to-many that are in memory.
-  final func relatedList(_ slot: Int) -> [ManagedObject] {
-    if entity?.slots[slot].relationship?.isOrdered == true {
-      return readToMany(UInt16(slot), as: [ManagedObject].self) { \ManagedObject.objectState }
-    }
-    return readToMany(UInt16(slot), as: Set<ManagedObject>.self) { \ManagedObject.objectState }
-      .sorted { $0.rowID.isOlderRowID(than: $1.rowID) }
+  /// Returns the members of a to-many, which were read before, as ``relatedObjects(_:)`` does.
+  final func relatedList(_ relationship: RelationshipMapping) -> [ManagedObject] {
+    let state = members(relationship.slot)
+    func exists(_ object: ManagedObject) -> Bool { object.state != .deleted && object.state != .invalid }
+    if relationship.isOrdered { return (state.order?.objects ?? []).filter(exists) }
+    return (state.members ?? []).filter(exists).sorted { $0.rowID.isOlderRowID(than: $1.rowID) }
   }
 
-  /// Sets a to-one, and updates the inverse of the former and the new target.
+  /// Sets a to-one, and updates the inverse of the former and the new target. A target that is not inserted
+  /// yet is inserted.
   /// - Parameters:
   ///   - name: The name of the to-one.
   ///   - object: The new target; nil for none.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``;
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the property is not such a
   ///   relationship, or the object is not of its destination;
-  ///   ``StoreError/foreignObject(entity:property:)`` if the object belongs to another context or to
-  ///   none, or is deleted; the errors of ``ManagedObject/set(_:to:)`` for either object.
+  ///   ``StoreError/foreignObject(entity:property:)`` if the object belongs to another context, has left its
+  ///   context, or is deleted; ``StoreError/unknownEntity(name:)`` if its class is not in the schema; the
+  ///   errors of ``ManagedObject/set(_:to:)`` for either object.
   public func set(_ name: String, toOne object: ManagedObject?) throws {
     if isDraft {
       return draft[try draftRelationship(name, isToMany: false, with: object).slot] =
@@ -71,13 +76,14 @@ extension ManagedObject {
     writeToOne(object, UInt16(relationship.slot))
   }
 
-  /// Adds an object to a to-many, in a time that does not depend on the number of members.
+  /// Adds an object to a to-many, in a time that does not depend on the number of members. An object that is
+  /// not inserted yet is inserted.
   /// - Parameters:
   ///   - object: The new member.
   ///   - name: The name of the to-many.
   /// - Throws: As ``set(_:toOne:)``.
   public func add(_ object: ManagedObject, to name: String) throws {
-    if isDraft { return draft.add(object, try draftRelationship(name, isToMany: true, with: object).slot) }
+    if isDraft { return try changeDraft(name, by: object, isAdded: true) }
     let relationship = try relationship(name, isToMany: true)
     try requireChangeable(name)
     try check(object, relationship)
@@ -86,18 +92,15 @@ extension ManagedObject {
 
   /// Removes an object from a to-many.
   ///
-  /// If the object is not a member, nothing changes. In a many-to-many the link to an object that is to
-  /// be deleted can be removed too, because that link may be the reason why a delete rule refuses the
-  /// deletion.
+  /// If the object is not a member, or is not inserted yet, nothing changes. In a many-to-many the link to an
+  /// object that is to be deleted can be removed too, because that link may be the reason why a delete rule
+  /// refuses the deletion.
   /// - Parameters:
   ///   - object: The member.
   ///   - name: The name of the to-many.
   /// - Throws: As ``set(_:toOne:)``.
   public func remove(_ object: ManagedObject, from name: String) throws {
-    if isDraft {
-      let slot = try draftRelationship(name, isToMany: true, with: object).slot
-      return changeDraft(object, slot, isAdded: false)
-    }
+    if isDraft { return try changeDraft(name, by: object, isAdded: false) }
     let relationship = try relationship(name, isToMany: true)
     try requireChangeable(name)
     try checkEntity(of: object, relationship)
@@ -107,14 +110,24 @@ extension ManagedObject {
     removeMember(object, relationship)
   }
 
+  private func changeDraft(_ name: String, by object: ManagedObject, isAdded: Bool) throws {
+    let slot = try draftRelationship(name, isToMany: true, with: object).slot
+    changeDraft(object, slot, isAdded: isAdded)
+  }
+
   /// Returns a relationship by its name.
-  final func relationship(_ name: String, isToMany: Bool) throws(StoreError) -> RelationshipMapping {
+  /// - Parameter isToMany: Whether it is to be a to-many; nil for either.
+  final func relationship(_ name: String, isToMany: Bool? = nil) throws(StoreError) -> RelationshipMapping {
     let slot = try slot(name)
-    guard let relationship = origin?.slots[slot].relationship else {
-      throw misused(name, reason: "is an attribute; use [\"\(name)\"]")
+    guard let relationship = origin?.slots[slot].relationship else { throw attributeMisused(name) }
+    if let isToMany, relationship.isToMany != isToMany {
+      throw misused(name, reason: hint(relationship.isToMany, name))
     }
-    if relationship.isToMany != isToMany { throw misused(name, reason: hint(relationship.isToMany, name)) }
     return relationship
+  }
+
+  private func attributeMisused(_ name: String) -> StoreError {
+    misused(name, reason: "is an attribute; use [\"\(name)\"]")
   }
 
   private func hint(_ isToMany: Bool, _ name: String) -> String {
@@ -133,14 +146,12 @@ extension ManagedObject {
   {
     let property = try draftProperty(name)
     guard case .relationship(let target, let number, _, _, _) = property.kind else {
-      throw misused(name, reason: "is an attribute; use [\"\(name)\"]")
+      throw attributeMisused(name)
     }
     if (number != .one) != isToMany { throw misused(name, reason: hint(number != .one, name)) }
-    let isOther = object.map { object in
-      !ClassDescription.of(type(of: object)).isEntity(ClassDescription.of(target).entityName)
-    }
-    if let object, isOther == true {
-      throw misused(name, reason: "refers to \(target), but was given an object of \(object.nameOfEntity)")
+    let destination = ClassDescription.of(target).entityName
+    if let object, !ClassDescription.of(type(of: object)).isEntity(destination) {
+      throw wrongEntity(name, destination: destination, of: object)
     }
     return property
   }
@@ -148,8 +159,11 @@ extension ManagedObject {
   /// Checks whether a relationship accepts an object, and throws what a setter would only report.
   private func check(_ object: ManagedObject, _ relationship: RelationshipMapping) throws {
     try checkEntity(of: object, relationship)
-    // The setter inserts an object that is in no context yet.
-    if object.isDraft { return }
+    // The setter inserts an object that is not inserted yet.
+    if object.isDraft {
+      if let refusal = host?.refusal(ofDraft: object) { throw refusal }
+      return
+    }
     let isUsable = object.state == .inserted || object.state == .loaded || object.state == .fault
     guard object.host === host, isUsable else {
       throw StoreError.foreignObject(entity: nameOfEntity, property: relationship.name)
@@ -175,8 +189,10 @@ extension ManagedObject {
         return
       }
     }
-    throw misused(
-      relationship.name,
-      reason: "refers to \(destination.name), but was given an object of \(object.nameOfEntity)")
+    throw wrongEntity(relationship.name, destination: destination.name, of: object)
+  }
+
+  private func wrongEntity(_ name: String, destination: String, of object: ManagedObject) -> StoreError {
+    misused(name, reason: "refers to \(destination), but was given an object of \(object.nameOfEntity)")
   }
 }

@@ -62,8 +62,7 @@ extension ManagedObject {
           "has the type \(type.rawValue), but was read as \(Value.attributeType.rawValue)"
       )
     }
-    if isDraft { _ = draftValues }
-    guard let stored = storedValue(slot) ?? (isDraft ? .null : nil) else {
+    guard let stored = isDraft ? draftValue(slot) : storedValue(slot) else {
       if host == nil { ContextlessErrors.tell(unreachable(name)) }
       return Value.placeholder
     }
@@ -79,16 +78,13 @@ extension ManagedObject {
   /// is negative.
   /// - Parameter name: The name of the attribute or to-one.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
-  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many;
-  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for an object
-  ///   that was created by its own initializer, and for a to-one without a column when the context no
-  ///   longer exists; ``SQLError``.
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many, and for a to-one of an object
+  ///   that is not inserted yet; ``StoreError/objectGone(entity:rowID:)``;
+  ///   ``StoreError/noContext(entity:property:)`` for a to-one without a column when the context no longer
+  ///   exists; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
     if let value = lastValue(name) { return value }
-    if isDraft, case let (slot, _) = try attribute(name) {
-      let values = draftValues
-      return values.changed.contains(slot) ? values[slot] : .null
-    }
+    if isDraft { return draftValue(try attribute(name).0) }
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(
@@ -98,8 +94,8 @@ extension ManagedObject {
           : "is a to-many; read its members with relatedObjects(\"\(name)\")")
     }
     host?.reads?(nameOfEntity, name, rowID)
-    if isTracked { noteRead(slot) }
     let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
+    if isTracked, isLookedUp { noteReadOfMembers(slot) } else if isTracked { noteRead(slot) }
     // If the row no longer exists, memory may still have its last values.
     let isGone = state == .invalid && host != nil
     let isKnown = isLookedUp ? state == .inserted : overlay?.changed.contains(slot) == true

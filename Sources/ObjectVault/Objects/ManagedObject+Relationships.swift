@@ -9,10 +9,16 @@ extension ManagedObject {
   @usableFromInline
   final func readToOne<Target: ManagedObject>(
     _ slot: UInt16, as type: Target.Type, property: () -> AnyKeyPath
-  )
-    -> Target?
-  {
+  ) -> Target? {
+    let target = targetOfGetter(slot, as: type, property)
     if isTracked { noteReadOfTarget(Int(slot)) }
+    return target
+  }
+
+  @inline(__always)
+  private final func targetOfGetter<Target: ManagedObject>(
+    _ slot: UInt16, as type: Target.Type, _ property: () -> AnyKeyPath
+  ) -> Target? {
     // The most common case in loops: the target was read before, and nothing was written since.
     if isInContext, !isOverlaid, let held = heldTarget(Int(slot)), held.state != .deleted,
       held.state != .invalid, held.isInContext,

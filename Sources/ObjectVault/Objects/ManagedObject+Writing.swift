@@ -84,8 +84,8 @@ extension ManagedObject {
     let isObserved = host?.recordsChanges == true
     if let present = self.overlay {
       // An observer that writes the present value again would otherwise be notified without end.
-      if error == nil, present.refused?[slot] == nil, present.changed.contains(slot),
-        present[slot].isStored(as: value), host?.notifiesObservers == true
+      if isObserved, host?.notifiesObservers == true, error == nil, present.refused?[slot] == nil,
+        present.changed.contains(slot), present[slot].isStored(as: value)
       {
         return
       }

@@ -103,7 +103,10 @@ public protocol Persistable: AnyObject {}
   /// Whether its reads are registered for observers.
   @inlinable @inline(__always) final var isTracked: Bool { marks & 16 != 0 }
   /// Registers that a property is read, for observers.
-  @usableFromInline @inline(never) final func noteRead(_ slot: Int) { host?.noteRead(of: self, slot) }
+  @usableFromInline @inline(never) final func noteRead(_ slot: Int) {
+    // A deleted object has left its context, which may restore it.
+    (host ?? extras?.former?.host)?.noteRead(of: self, slot)
+  }
   final func setTracked(_ isTracked: Bool) { marks = isTracked ? marks | 16 : marks & ~16 }
   @usableFromInline @safe @exclusivity(unchecked) package final var state = State.detached
   /// The object's state. In a context that notifies observers, `hasChanges`, `isInserted`, `isUpdated` and
@@ -334,7 +337,14 @@ public protocol Persistable: AnyObject {}
   final func forgetMembers() {
     extras?.toMany = MemberStates()
     releaseTargets()
-    if unsafe overlayReference == nil { extras = nil }
+    if unsafe overlayReference == nil { dropExtras() }
+  }
+
+  /// Discards the extras, except for the observers.
+  final func dropExtras() {
+    let observed = extras?.observed
+    extras = observed == nil ? nil : Extras(overlay: nil)
+    extras?.observed = observed
   }
 
   // MARK: Hooks

@@ -70,6 +70,8 @@ protocol ObjectHost: AnyObject {
   /// Registers that members are read that a deletion from a table may change, for observers.
   /// - Parameter table: The index of the table's root entity.
   func noteReadOfMembers(in table: Int)
+  /// Returns why an object that is not inserted yet cannot be inserted; nil if it can.
+  func refusal(ofDraft object: ManagedObject) -> StoreError?
   /// Whether each change of an object is to be told before it is made.
   var recordsChanges: Bool { get }
   /// Runs a call that makes several changes, which are undone together.

@@ -2,9 +2,10 @@
 
 /// Identifies an object of one entity in its store, in every context and process.
 ///
-/// A new object has a temporary id until it is saved, and only its own context finds it by that id, also
-/// after the save, unless its insertion was undone before. A temporary id cannot be encoded. After the save
-/// the object's id is final, and it is never issued again, not even after the object was deleted. Inside
+/// A new object has a temporary id until it is saved. Only the object's own context finds it by this id,
+/// before the save and after it. An insertion that is undone and made again gives another temporary id. A
+/// temporary id cannot be encoded. After the save the object's id is final, and it is never issued again, not
+/// even after the object was deleted. Inside
 /// ``Store/write(_:)`` an object has its final id at once, so that the body can return it. A write that
 /// throws has saved nothing: later objects may get the ids of its objects.
 ///

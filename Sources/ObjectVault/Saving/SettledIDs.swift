@@ -1,5 +1,5 @@
-// The final ids of objects that were new, kept after their save: a fetch may refer to an object by the
-// temporary id that it had when the fetch was built.
+// The final ids of objects that were new, kept after their save: a fetch or a look-up may refer to an object
+// by the temporary id that it had before.
 
 /// The final ids of saved objects, by the temporary ids that they had before.
 package struct SettledIDs {

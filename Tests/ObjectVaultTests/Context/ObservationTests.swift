@@ -7,8 +7,8 @@ import Observation
 import TestSupport
 import Testing
 
-/// Whether an observer was notified.
-private final class Notified: @unchecked Sendable {
+/// How often an observer was notified.
+final class Notified: @unchecked Sendable {
   // Unchecked: the tests observe and change objects in one task.
   var count = 0
   /// Reads something as a view does, and counts the notification.
@@ -241,6 +241,76 @@ private final class Notified: @unchecked Sendable {
     #expect(count(reading: { _ = context.hasChanges }, { context.notifiesObservers = false }) == 1)
   }
 
+  @Test func `SQL notifies after it has ended, of rows, of members and of deletions`() throws {
+    let (folder, page, store) = (folder, page, store)
+    let (rows, members, gone) = (Notified(), Notified(), Notified())
+    rows.read { _ = folder.size }
+    members.read { _ = folder.pages }
+    gone.read { _ = page.text }
+    // An observer may write in a transaction of its own.
+    let write = UncheckedBox {
+      #expect(folder.size == 9 && folder.pages == [page])
+      folder.key = "observer"
+      do { try folder.managedObjectContext?.save() } catch { Issue.record(error) }
+    }
+    withObservationTracking {
+      _ = folder.size
+    } onChange: {
+      write.value()
+    }
+    try context.execute("UPDATE UndoFolder SET size = 9")
+    #expect(rows.count == 1)
+    #expect(try store.makeContext().fetch(UndoFolder.self).one().key == "observer")
+    members.read { _ = folder.pages }
+    members.count = 0
+    try context.execute("DELETE FROM UndoPage")
+    #expect(members.count == 1 && gone.count == 1 && folder.pages.isEmpty)
+  }
+
+  @Test func `what was deleted and is restored notifies those who have read it in between`() throws {
+    context.undoManager = ContextUndoManager()
+    context.delete(page)
+    try context.save()
+    #expect(page.objectState == .invalid)
+    #expect(try count(reading: { _ = page.hasChanges }, { try context.undo() }) == 1)
+    #expect(page.isInserted && page.key == "p")
+    try context.save()
+    context.delete(page)
+    try context.save()
+    #expect(try count(reading: { _ = page.text }, { try context.undo() }) == 1)
+  }
+
+  @Test func `a row that a getter finds missing notifies at once`() throws {
+    let other = store.makeContext()
+    try other.existing(page.id).map(other.delete)
+    try other.save()
+    context.refresh(page)
+    let notified = Notified()
+    notified.read { _ = page.isUpdated }
+    _ = page.text
+    #expect(notified.count == 1)
+    #expect(page.objectState == .invalid)
+  }
+
+  @Test func `many changes of one call notify an observer once`() throws {
+    let pages = (0..<500).map { number in context.insert(UndoPage.self) { $0.key = "\(number)" } }
+    var notified = 0
+    func begin() {
+      let again = UncheckedBox {
+        notified += 1
+        begin()
+      }
+      withObservationTracking {
+        _ = folder.pages
+      } onChange: {
+        again.value()
+      }
+    }
+    begin()
+    folder.pages = pages
+    #expect(notified == 1)
+  }
+
   @Test func `without the setting nothing is notified, and it can be switched off`() {
     context.notifiesObservers = false
     #expect(count(reading: { _ = folder.size }, { folder.size = 1 }) == 0)
@@ -287,147 +357,4 @@ private struct UncheckedBox: @unchecked Sendable {
   // Unchecked: the tests observe and change objects in one task.
   let value: () -> Void
   init(_ value: @escaping () -> Void) { self.value = value }
-}
-
-@Suite(.tags(.random)) struct RandomObservation {
-  @Test func `whenever what was read has changed, the reader was notified`() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 9021)
-    for round in 0..<UInt64(isTorture ? 300 : 25) {
-      let script = try await ObservedScript(seed: seed &+ round)
-      do { try script.run(steps: isTorture ? 300 : 80) } catch {
-        Issue.record("seed \(seed &+ round): \(error)\n\(script.log.suffix(20).joined(separator: "\n"))")
-        return
-      }
-    }
-  }
-}
-
-/// Reads each object as a view of its own, makes a change, and compares.
-private final class ObservedScript {
-  private let temporary: TemporaryStore
-  private let context: ObjectContext
-  private let other: ObjectContext
-  private var random: SeededGenerator
-  private var keys = 0
-  private(set) var log: [String] = []
-
-  init(seed: UInt64) async throws {
-    random = SeededGenerator(seed: seed)
-    temporary = try await TemporaryStore(UndoModel.schema)
-    context = temporary.store.makeContext()
-    other = temporary.store.makeContext()
-    context.undoManager = ContextUndoManager()
-    context.notifiesObservers = true
-    context.mergePolicy = .mergeByPropertyObjectTrump
-    other.mergePolicy = .mergeByPropertyObjectTrump
-    other.automaticallyMergesChanges = true
-  }
-
-  private func one<Element>(_ list: [Element]) -> Element? { list.randomElement(using: &random) }
-  private func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
-  private func newKey() -> String {
-    keys += 1
-    return "k\(keys)"
-  }
-
-  /// What a view of the object shows.
-  private func text(_ object: ManagedObject) -> String {
-    if object.isDeleted { return "deleted" }
-    func keys(_ objects: some Sequence<ManagedObject>) -> [String] {
-      objects.map { ($0 as? UndoTag)?.key ?? ($0 as? UndoPage)?.key ?? ($0 as? UndoFolder)?.key ?? "?" }
-    }
-    let state = "\(object.hasChanges) \(object.isInserted)"
-    switch object {
-    case let folder as UndoFolder:
-      return "\(state) \(folder.key) \(folder.size) \(keys(folder.pages)) \(keys(folder.tags).sorted()) "
-        + "\(keys(folder.marks).sorted()) \(keys(folder.list)) \(folder.cover?.key ?? "-")"
-    case let page as UndoPage:
-      return "\(state) \(page.key) \(page.text) \(page.folder?.key ?? "-") \(page.source?.key ?? "-")"
-    case let tag as UndoTag: return "\(state) \(tag.key) \(keys(tag.folders).sorted())"
-    case let cover as UndoCover: return "\(state) \(cover.key) \(cover.folder?.key ?? "-")"
-    default: return state
-    }
-  }
-
-  func run(steps: Int) throws {
-    for _ in 0..<steps {
-      let objects: [ManagedObject] =
-        try context.fetch(UndoFolder.self).all() + context.fetch(UndoPage.self).all()
-        + context.fetch(UndoTag.self).all() + context.fetch(UndoCover.self).all()
-      var (former, notified): ([String], [Notified]) = ([], [])
-      for object in objects {
-        let seen = Notified()
-        var read = ""
-        seen.read { read = text(object) }
-        former.append(read)
-        notified.append(seen)
-      }
-      let seen = Notified()
-      var hadChanges = false
-      seen.read { hadChanges = context.hasChanges }
-      try change()
-      if context.hasChanges != hadChanges, seen.count == 0 { throw Missed(text: "hasChanges") }
-      for (index, object) in objects.enumerated() where object.managedObjectContext != nil {
-        let present = text(object)
-        if present != former[index], notified[index].count == 0 {
-          throw Missed(text: "\(former[index])\nbecame\n\(present)")
-        }
-      }
-    }
-  }
-
-  private struct Missed: Error, CustomStringConvertible {
-    let text: String
-    var description: String { "nobody was notified:\n\(text)" }
-  }
-
-  private func change() throws {
-    let kind = number(0..<22)
-    log.append("\(kind)")
-    switch kind {
-    case 0, 1: try edit(context)
-    case 2: do { try context.save() } catch { context.rollback() }
-    case 3: context.rollback()
-    case 4, 5: try? context.undo()
-    case 6: try? context.redo()
-    case 7, 8, 9:
-      for _ in 0...number(0..<3) { try edit(other) }
-      // What cannot be saved is discarded.
-      do { try other.save() } catch { other.rollback() }
-      if number(0..<2) == 0 { try context.refreshAll() } else { context.mergeChanges(.changedElsewhere) }
-    case 10:
-      let before = context.automaticallyMergesChanges
-      context.automaticallyMergesChanges = !before
-    case 11: if let folder = one(try context.fetch(UndoFolder.self).all()) { context.refresh(folder) }
-    case 12:
-      _ = try? context.execute("UPDATE UndoFolder SET size = size + 1")
-    default: try edit(context)
-    }
-  }
-
-  private func edit(_ context: ObjectContext) throws {
-    let (folders, pages) = (try context.fetch(UndoFolder.self).all(), try context.fetch(UndoPage.self).all())
-    let (tags, covers) = (try context.fetch(UndoTag.self).all(), try context.fetch(UndoCover.self).all())
-    let kind = number(0..<16)
-    log.append("  \(kind)\(context === other ? " elsewhere" : "")")
-    switch kind {
-    case 0: context.insert(UndoFolder.self) { $0.key = newKey() }
-    case 1, 2:
-      context.insert(UndoPage.self) { ($0.key, $0.folder, $0.source) = (newKey(), one(folders), one(tags)) }
-    case 3: context.insert(UndoTag.self) { $0.key = newKey() }
-    case 4: context.insert(UndoCover.self) { ($0.key, $0.folder) = (newKey(), one(folders)) }
-    case 5: one(folders)?.size += 1
-    case 6: one(pages)?.text = newKey()
-    case 7: one(pages)?.folder = one(folders)
-    case 8: one(pages)?.source = one(tags)
-    case 9: if let folder = one(folders) { folder.pages = folder.pages.shuffled(using: &random) }
-    case 10: one(folders)?.tags = Set(tags.filter { _ in number(0..<2) == 0 })
-    case 11: one(folders)?.cover = one(covers)
-    case 12: if let object = one(folders + pages as [ManagedObject]) { context.delete(object) }
-    case 13: if let object = one(tags + covers as [ManagedObject]) { context.delete(object) }
-    case 14: one(folders)?.list = tags.shuffled(using: &random)
-    default: if let tag = one(tags) { tag.folders = Set(folders.filter { _ in number(0..<2) == 0 }) }
-    }
-  }
 }

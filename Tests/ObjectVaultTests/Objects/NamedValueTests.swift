@@ -25,6 +25,7 @@ private class Pupil: ManagedObject {
   @ToMany var friends: Set<Pupil>
 }
 
+private final class NamedOther: Pupil {}
 private final class NamedStranger: ManagedObject { @Attribute var name: String }
 
 private final class Tutor: Pupil {
@@ -126,7 +127,12 @@ private final class Tutor: Pupil {
     #expect(
       error { try bea.set("friend", toOne: NamedStranger()) }.contains("given an object of NamedStranger"))
     try ann.remove(Pupil(), from: "friends")
+    // Its class inherits from that of the entity, and is not in the schema.
+    #expect(throws: StoreError.self) { try ann.add(NamedOther(), to: "friends") }
     #expect(!context.hasChanges && context.faultErrors.isEmpty)
+    context.delete(bea)
+    #expect(try bea.relatedObject("friend") === ann && bea.relatedObjects("friends").isEmpty)
+    context.rollback()
     context.delete(ann)
     try context.save()
     #expect(throws: StoreError.self) { _ = try ann.relatedObjects("friends") }

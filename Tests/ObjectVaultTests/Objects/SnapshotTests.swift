@@ -72,6 +72,32 @@ import Testing
     #expect(snapshot.name == "D" && snapshot.age == 30 && snapshot.nick == nil)
   }
 
+  @Test func `a snapshot is applied to an object that is in no context yet`() throws {
+    let (first, second) = (Author(), Author())
+    first.name = "D"
+    var form = first.snapshot()
+    form.name = "E"
+    try second.apply(form)
+    #expect(second.name == "E" && second.age == 30)
+    let club = context.insert(Club.self)
+    ann.club = club
+    // Only a context finds the object of an id.
+    #expect(throws: StoreError.noContext(entity: "Author", property: "club")) {
+      try second.apply(ann.snapshot(), overwriting: true)
+    }
+  }
+
+  @Test func `a to-one to a new object cannot be encoded`() throws {
+    let club = context.insert(Club.self)
+    ann.club = club
+    var snapshot = ann.snapshot()
+    #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode(snapshot) }
+    snapshot.club = nil
+    _ = try JSONEncoder().encode(snapshot)
+    ann.club = nil
+    _ = try JSONEncoder().encode(ann.snapshot())
+  }
+
   @Test func `ids of another store, or of a new object of another context, are refused`() async throws {
     let other = try await TemporaryStore(library)
     let theirs = other.store.makeContext()
