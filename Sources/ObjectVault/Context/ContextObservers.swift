@@ -7,16 +7,17 @@ internal import Observation
 /// The setter of an attribute notifies before it writes. Every other call collects what it changes, and
 /// notifies after it has ended, because an observer may read and change objects.
 final class ContextObservers: Observable {
-  /// What a call has changed of an object that is observed.
+  /// The changes of one observed object.
   private struct Change {
     let observed: ObservedProperties
-    /// The properties that have changed; nil for all.
+    /// The slots that have changed; nil for all. The state counts as changed in any case.
     var slots: Set<Int>? = []
   }
 
   private let registrar = ObservationRegistrar()
-  /// The changes that observers are still to be notified of, in their order and by object.
+  /// The changes that observers are still to be notified of, in their order.
   private var waiting: [Change] = []
+  /// The indices in ``waiting``, by object.
   private var places: [ObjectIdentifier: Int] = [:]
   /// The tables of which objects were deleted.
   private var deletedTables: Set<Int> = []
@@ -62,7 +63,7 @@ final class ContextObservers: Observable {
     guard !notifying.contains(where: { $0.observed === observed && $0.slot == slot }) else { return }
     notifying.append((observed, slot))
     defer { notifying.removeLast() }
-    observed.notify(of: slot)
+    observed.notify(of: [slot])
   }
 
   /// Collects that values of an object have changed, or only its state.
@@ -82,7 +83,7 @@ final class ContextObservers: Observable {
     add(&waiting[place].slots)
   }
 
-  /// Collects that an object was deleted, which may be a member of relationships.
+  /// Collects the deletion of an object that may be a member of relationships.
   func didDelete(in table: Int) { deletedTables.insert(table) }
 
   /// Collects that deletions were undone.
@@ -98,32 +99,32 @@ final class ContextObservers: Observable {
     return try body()
   }
 
-  /// Notifies observers of the collected changes, unless a call has not ended. What an observer changes is
-  /// collected, and its observers are notified afterwards.
+  /// Notifies observers of the collected changes, unless a call has not ended. If an observer sets an
+  /// attribute meanwhile, the observers of that attribute are notified at once; its other changes are
+  /// collected.
   func notify() {
     guard unfinished == 0, !isNotifying else { return }
     isNotifying = true
     defer { isNotifying = false }
     while true {
-      let isOther = hasChanges() != hadChanges
-      guard isOther || !waiting.isEmpty || !deletedTables.isEmpty else { return }
+      let hasFlipped = hasChanges() != hadChanges
+      guard hasFlipped || !waiting.isEmpty || !deletedTables.isEmpty else { return }
       let (changes, tables) = (waiting, deletedTables)
       (waiting, places, deletedTables) = ([], [:], [])
-      if isOther { hadChanges.toggle() }
+      if hasFlipped { hadChanges.toggle() }
       for change in changes {
-        guard let slots = change.slots else {
+        if let slots = change.slots {
+          change.observed.notify(of: slots.sorted())
+        } else {
           change.observed.notifyOfAll()
-          continue
         }
-        for slot in slots.sorted() { change.observed.notify(of: slot) }
-        if slots.isEmpty { change.observed.notifyOfState() }
       }
-      if isOther { notify(\.changes) }
+      if hasFlipped { notify(\.changes) }
       for table in tables.sorted() { notify(\.[deletionsIn: table]) }
     }
   }
 
-  /// Notifies all observers of the context, which are not notified any more afterwards.
+  /// Notifies all observers of the context, for the last time.
   func end() {
     notify(\.changes)
     for table in readTables.sorted() { notify(\.[deletionsIn: table]) }

@@ -64,8 +64,8 @@ extension ManagedObject {
   }
 
   /// Returns the ids of the objects that a relationship refers to: as `objectIDs(for:)` with the key path of
-  /// a class. Of a to-many, the rows of the members are not read. Of a to-one, this object's row is, and the
-  /// target's if its entity has subentities.
+  /// a class. Of an unordered to-many and of a to-one, the rows of the related objects are not read, with two
+  /// exceptions: a to-one without a column, and one whose target's entity has subentities.
   /// - Parameter name: The name of the relationship.
   /// - Returns: The ids: of a to-one at most one, of an ordered to-many in its order, otherwise the saved
   ///   ones by their numbers and then the new ones.

@@ -193,9 +193,11 @@ extension ObjectContext {
   /// all that are not lazy. If the row is missing, the object becomes invalid.
   func complete(_ object: ManagedObject, for slot: Int?) throws {
     guard object.isPartial, object.state != .invalid, let entity = object.entity else { return }
-    if let slot, entity.lazySlots.contains(slot) {
-      return try notifyingObservers { try readLazy(slot, of: object, entity) }
-    }
+    try notifyingObservers { try complete(object, of: entity, for: slot) }
+  }
+
+  private func complete(_ object: ManagedObject, of entity: EntityMapping, for slot: Int?) throws {
+    if let slot, entity.lazySlots.contains(slot) { return try readLazy(slot, of: object, entity) }
     guard object.lacksFetched else { return }
     countFault(object.rowID, table: object.map?.table)
     guard object.overlay == nil, object.state == .loaded else {

@@ -21,9 +21,9 @@ extension ObjectContext {
   /// ids, objects before their insertion, and results of fetches (``Store/observe(_:interval:values:)``).
   ///
   /// The setter of an attribute notifies before it writes, as other observable classes do. Every other call
-  /// notifies after it has changed all that it changes: the setter of a relationship, each read of a fetch, a
-  /// save, a rollback, a merge. A deletion also notifies observers of to-manys of the object's class,
-  /// although the object may not have been a member. The release of the context notifies no observer.
+  /// notifies when its changes are complete: the setter of a relationship, a save, a rollback, a merge. A
+  /// fetch notifies after each of its queries. A deletion also notifies observers of to-manys of the object's
+  /// class, although the object may not have been a member. The release of the context notifies no observer.
   ///
   /// Each object that is read then takes 100 to 300 bytes more, and several hundred while it is observed; a
   /// read takes some tens of nanoseconds more, and a setter about as long as with an undo manager. Without it

@@ -238,7 +238,7 @@ extension ObjectContext {
     tellLogs { $0.didInsert(object) }
   }
 
-  /// Runs a call that makes several changes.
+  /// As ``oneUndo(_:)``, for objects.
   func undoable(_ body: () -> Void) { oneUndo(body) }
 
   /// Runs `body`, whose changes are one group of the undo manager, and of which observers are notified

@@ -32,6 +32,8 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
     var context = StoreFingerprint.unknown
     /// The to-ones that refer to new objects, by their temporary ids.
     var newTargets: Set<String> = []
+    /// The to-ones that did so before they were set in the snapshot.
+    var formerNewTargets: Set<String> = []
     static func == (left: Origin, right: Origin) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
   }
@@ -47,7 +49,8 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id.isTemporary ? DynamicID(entity: id.entity, rowID: 0) : id, forKey: .id)
     try container.encode(values, forKey: .values)
-    try container.encode(base, forKey: .base)
+    // A temporary id means nothing where the snapshot is decoded.
+    try container.encode(base.filter { !origin.formerNewTargets.contains($0.key) }, forKey: .base)
   }
 
   init(id: DynamicID, values: ChangeSet.Values, origin: Origin) {
@@ -103,7 +106,7 @@ public struct ObjectSnapshot<Object: ManagedObject>: Sendable, Hashable, Codable
   }
 
   private mutating func set(_ name: String, _ value: SQLValue) {
-    origin.newTargets.remove(name)
+    if let former = origin.newTargets.remove(name) { origin.formerNewTargets.insert(former) }
     let former = base[name] ?? values[name] ?? .null
     base[name] = former.isStored(as: value) ? nil : former
     values[name] = value
@@ -157,7 +160,10 @@ extension Persistable where Self: ManagedObject {
         }
       }
       for relationship in origin.relationships where relationship.isLookedUp {
-        do { add(target: try value(relationship.name), relationship.name) } catch { host?.note(error) }
+        do {
+          let target = try value(relationship.name)
+          add(target: host?.known(target) ?? target, relationship.name)
+        } catch { host?.note(error) }
       }
     }
     return ObjectSnapshot(

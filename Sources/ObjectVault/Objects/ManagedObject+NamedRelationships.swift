@@ -18,11 +18,16 @@ extension ManagedObject {
     guard let host else { throw unreachable(name) }
     let relationship = try relationship(name, isToMany: false)
     guard case .integer(let id) = try value(name) else { return nil }
-    // The class of such a target depends on its row, which is read here so that an error is thrown.
-    if relationship.destination.isInHierarchy {
-      _ = try host.target(withID: id, of: relationship.destination)
+    let destination = relationship.destination
+    var target = host.find(destination, id)
+    if target == nil, destination.hasChildren {
+      // The class of the target depends on its row. It is read here, where an error can be thrown.
+      target = try host.target(withID: id, of: destination)
+      if target == nil { throw StoreError.objectGone(entity: destination.name, rowID: id) }
     }
-    return readToOne(UInt16(relationship.slot), as: ManagedObject.self) { \ManagedObject.objectState }
+    return withExtendedLifetime(target) {
+      readToOne(UInt16(relationship.slot), as: ManagedObject.self) { \ManagedObject.objectState }
+    }
   }
 
   /// Returns the members of a to-many, by the relationship's name.
@@ -37,17 +42,19 @@ extension ManagedObject {
     host.reads?(nameOfEntity, name, rowID)
     if isUnread { try load() }
     if state == .invalid { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
-    if isTracked { noteReadOfMembers(relationship.slot) }
     try loadMembers(relationship.slot)
     return relatedList(relationship)
   }
 
-  /// Returns the members of a to-many, which were read before, as ``relatedObjects(_:)`` does.
+  /// Returns the members of a to-many as the getter of a class does, and in the order of
+  /// ``relatedObjects(_:)``.
   final func relatedList(_ relationship: RelationshipMapping) -> [ManagedObject] {
-    let state = members(relationship.slot)
-    func exists(_ object: ManagedObject) -> Bool { object.state != .deleted && object.state != .invalid }
-    if relationship.isOrdered { return (state.order?.objects ?? []).filter(exists) }
-    return (state.members ?? []).filter(exists).sorted { $0.rowID.isOlderRowID(than: $1.rowID) }
+    let slot = UInt16(relationship.slot)
+    if relationship.isOrdered {
+      return readToMany(slot, as: [ManagedObject].self) { \ManagedObject.objectState }
+    }
+    return readToMany(slot, as: Set<ManagedObject>.self) { \ManagedObject.objectState }
+      .sorted { $0.rowID.isOlderRowID(than: $1.rowID) }
   }
 
   /// Sets a to-one, and updates the inverse of the former and the new target. A target that is not inserted
@@ -59,8 +66,9 @@ extension ManagedObject {
   ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the property is not such a
   ///   relationship, or the object is not of its destination;
   ///   ``StoreError/foreignObject(entity:property:)`` if the object belongs to another context, has left its
-  ///   context, or is deleted; ``StoreError/unknownEntity(name:)`` if its class is not in the schema; the
-  ///   errors of ``ManagedObject/set(_:to:)`` for either object.
+  ///   context, or is deleted; ``StoreError/unknownEntity(name:)`` or
+  ///   ``StoreError/cannotInsert(entity:reason:)`` if it is not inserted yet and cannot be; the errors of
+  ///   ``ManagedObject/set(_:to:)`` for either object.
   public func set(_ name: String, toOne object: ManagedObject?) throws {
     if isDraft {
       return draft[try draftRelationship(name, isToMany: false, with: object).slot] =

@@ -4,10 +4,10 @@
 ///
 /// A new object has a temporary id until it is saved. Only the object's own context finds it by this id,
 /// before the save and after it. An insertion that is undone and made again gives another temporary id. A
-/// temporary id cannot be encoded. After the save the object's id is final, and it is never issued again, not
-/// even after the object was deleted. Inside
-/// ``Store/write(_:)`` an object has its final id at once, so that the body can return it. A write that
-/// throws has saved nothing: later objects may get the ids of its objects.
+/// temporary id cannot be encoded. After the save the object's id is final. It is never issued again, not
+/// even after the object was deleted. Inside ``Store/write(_:)`` an object has its final id at once, so that
+/// the body can return it. A write that throws has saved nothing: later objects may get the ids of its
+/// objects.
 ///
 /// ```swift
 /// let id = try await store.write { context in

@@ -20,14 +20,11 @@ final class ObservedProperties: Observable {
     registrar.access(self, keyPath: Self.path(slot))
   }
 
-  /// Notifies the observers of a property, and those of the state.
-  func notify(of slot: Int) {
-    notifyAlone(slot)
-    notifyOfState()
+  /// Notifies the observers of some properties, and those of the state.
+  func notify(of slots: [Int]) {
+    for slot in slots { notifyAlone(slot) }
+    notifyAlone(Self.state)
   }
-
-  /// Notifies the observers of the state.
-  func notifyOfState() { notifyAlone(Self.state) }
 
   /// Notifies the observers of all properties and of the state.
   func notifyOfAll() { for slot in Self.state...highestSlot { notifyAlone(slot) } }

@@ -127,7 +127,8 @@ struct RowReader {
     // Members that were fetched before may be outdated.
     if object.state != .fault, object.state == .invalid || !object.isPartial || object.rowVersion != version {
       object.forgetFetchedMembers()
-      if object.rowVersion != version { map.host?.didRefresh(object) }
+      // A row that was missing may exist again with the version that it had.
+      if object.state == .invalid || object.rowVersion != version { map.host?.didRefresh(object) }
     }
     object.dropLastRow()
     object.state = .loaded

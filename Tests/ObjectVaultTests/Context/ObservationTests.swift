@@ -292,6 +292,21 @@ final class Notified: @unchecked Sendable {
     #expect(page.objectState == .invalid)
   }
 
+  @Test func `a row that exists again notifies, also with the version that it had`() throws {
+    let other = store.makeContext()
+    let copy = try #require(try other.existing(page.id))
+    other.delete(copy)
+    try other.save()
+    context.refresh(page)
+    _ = page.text
+    #expect(page.objectState == .invalid)
+    try store.insertAgain(page.id.rowID)
+    let notified = Notified()
+    notified.read { _ = page.text }
+    _ = try context.fetch(UndoPage.self).all()
+    #expect(notified.count == 1 && page.objectState == .loaded)
+  }
+
   @Test func `many changes of one call notify an observer once`() throws {
     let pages = (0..<500).map { number in context.insert(UndoPage.self) { $0.key = "\(number)" } }
     var notified = 0
@@ -357,4 +372,14 @@ private struct UncheckedBox: @unchecked Sendable {
   // Unchecked: the tests observe and change objects in one task.
   let value: () -> Void
   init(_ value: @escaping () -> Void) { self.value = value }
+}
+
+extension Store {
+  /// Inserts a page with the id and the version of one that was deleted, as another program may do.
+  fileprivate func insertAgain(_ id: Int64) throws {
+    let connection = try Connection.open(url.path, key: testKey)
+    try connection.execute(
+      "INSERT INTO UndoPage(id, key, text, _version) VALUES (\(id), 'again', '', 1)")
+    connection.close()
+  }
 }

@@ -93,7 +93,10 @@ import Testing
     var snapshot = ann.snapshot()
     #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode(snapshot) }
     snapshot.club = nil
-    _ = try JSONEncoder().encode(snapshot)
+    let decoded = try JSONDecoder().decode(ObjectSnapshot<Author>.self, from: JSONEncoder().encode(snapshot))
+    ann.club = club
+    #expect(try ann.apply(decoded, overwriting: true).isEmpty && ann.club == nil)
+    ann.club = club
     ann.club = nil
     _ = try JSONEncoder().encode(ann.snapshot())
   }
